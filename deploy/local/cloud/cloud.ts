@@ -23,7 +23,7 @@ export interface CloudOptions {
 
 /** A running cloud. */
 export interface Cloud {
-  /** Returns all machines ordered so far, including deleted ones, oldest first. */
+  /** Returns a machine for each VirtualMachine created so far, including deleted ones, oldest first. */
   machines(): MachineView[];
   /** Changes the behavior of machines from now on. */
   script(change: ScriptChange): void;

@@ -19,8 +19,8 @@ export interface Following<T extends KubernetesObject> {
 const giveUpAfterSeconds = 600;
 
 /**
- * Watches a collection until the signal aborts, and returns its cache. Restarts the watch after each error, and stops
- * when it has failed for ten minutes without a minute free of errors.
+ * Watches a collection until the signal aborts, and returns its cache. Restarts the watch after each error. Stops it
+ * for good when errors have followed each other for ten minutes, with at most a minute between two of them.
  */
 export async function follow<T extends KubernetesObject>(following: Following<T>): Promise<ListWatch<T>> {
   const { connection, path, list, signal, log } = following;

@@ -30,7 +30,8 @@ export function connectWith(kubeconfig: string): Connection {
   return connect(config);
 }
 
-// client-node 2 creates a dispatcher, and thus a TLS connection, for each call. Reflect replaces its private method.
+// client-node 2 creates a dispatcher, and thus a TLS connection, for each call. Reflect reads the private method that
+// does this, so that it can be replaced by one that creates a single dispatcher.
 function shareDispatcher(config: KubeConfig): () => Promise<void> {
   const create = Reflect.get(config, "createDispatcher") as CreateDispatcher;
   let shared: Dispatcher | undefined;
@@ -49,8 +50,8 @@ function shareDispatcher(config: KubeConfig): () => Promise<void> {
 }
 
 /**
- * Returns one line with the reason of a failed call; API responses are reduced to status and message, which never have
- * object data.
+ * Returns one line with the reason of a failed call; API responses are reduced to status and message, which never
+ * contain data of objects.
  */
 export function reasonOf(error: unknown): string {
   const status = statusOf(error);

@@ -12,7 +12,7 @@ import type { MachineOrder } from "./virtual_machine.ts";
 /** Creates simulated machines, which use the API server and their user-data like real machines. */
 export const simulatedMachines: MachineKind = (context, order, ordinal) => new Machine(context, order, ordinal);
 
-/** One simulated machine, from its order to its removal. */
+/** One simulated machine, from the creation of its VirtualMachine to its removal. */
 export class Machine implements CloudMachine {
   readonly order: MachineOrder;
   readonly link = new Link();
@@ -30,8 +30,8 @@ export class Machine implements CloudMachine {
     this.#context = context;
     this.#facts = { name: order.name, ordinal, image: order.image };
     this.#signal = AbortSignal.any([context.signal, this.#life.signal]);
-    // Drawn now and by ordinal, because names are random, and the order of later events must not decide which machine
-    // is slow.
+    // The durations are drawn now, so that the order of later events does not decide which machine is slow, and from
+    // the ordinal, because names are random.
     const random = randomStream(context.seed, `machine/${ordinal}`);
     this.#bootSeconds = between(random, context.script.current.bootSeconds);
     this.#readySeconds = between(random, context.script.current.readySeconds);

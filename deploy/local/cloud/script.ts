@@ -85,7 +85,10 @@ export class Script {
     if (change.faults !== undefined) this.#struck.clear();
   }
 
-  /** Returns the first fault of this kind that matches the machine, and counts it as used. */
+  /**
+   * Returns the first fault of this kind that matches the machine, and counts it as used; undefined if there is none,
+   * or all have been used as often as allowed.
+   */
   strike(kind: FaultKind, machine: MachineFacts): Fault | undefined {
     const fault = this.#current.faults.find((each) =>
       each.kind === kind && this.#timesLeft(each) > 0 && each.when(machine)

@@ -29,7 +29,7 @@ export interface MachineOrder {
   name: string;
   namespace: string;
   uid: string;
-  /** The image of the disk source; "unknown" without one. */
+  /** The image of the disk source; "unknown" if the VirtualMachine has no disk source. */
   image: string;
   /** Name of the Secret with the user-data, in the VirtualMachine's namespace. */
   userDataSecret: string | undefined;

@@ -1,8 +1,9 @@
 import process from "node:process";
 
 /**
- * Makes testcontainers use this engine until disposed of; call it before testcontainers is first used. Disables the
- * cleanup container of testcontainers, whose image not every site can pull; the keeper of the run cleans up instead.
+ * Makes testcontainers use this engine, until the returned object is disposed of. Call it before testcontainers is
+ * first used. Disables the cleanup container of testcontainers, whose image not every site can pull; the keeper process
+ * (`keeper.ts`) cleans up instead.
  */
 export function aimTestcontainers(socket: string): Disposable {
   const { DOCKER_HOST: before } = process.env;

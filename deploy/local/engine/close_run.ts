@@ -10,7 +10,10 @@ import { alone, type RunScope } from "./run_scope.ts";
 import { sweepEverything, sweepRun } from "./sweep.ts";
 import { stopEngine } from "./stop_engine.ts";
 
-/** Releases everything that this run holds; a failed step does not prevent the others. Throws with all failures. */
+/**
+ * Releases everything that this run holds: its machines and its network and, if no other run needs them, the engine and
+ * the changed kernel settings; a failed step does not prevent the others. Throws with all failures.
+ */
 export async function closeRun(scope: RunScope): Promise<void> {
   await alone(scope, undefined, async () => {
     const own = (await scope.records.living()).find(({ runId }) => runId === scope.runId);
@@ -30,7 +33,7 @@ export async function closeDeadRuns(scope: RunScope): Promise<void> {
   }
   if (failures.length > 0) throw new Error(failures.map(reasonOf).join("\n"), { cause: failures[0] });
   if ((await scope.records.living()).length > 0) return;
-  // Settings that are still saved although no run remains were saved by a run whose record was lost.
+  // If settings are still saved although no run remains, the record of the run that saved them was lost.
   if (Deno.uid() === 0) await scope.hostSettings.restore(writeAsRoot);
 }
 
@@ -70,7 +73,7 @@ function undoSteps(scope: RunScope, record: RunRecord, others: readonly RunRecor
 
 async function sweepIfUp(socketPath: string, isAll: boolean, runId: string): Promise<void> {
   const api = new DockerApi(socketPath);
-  // The objects of an engine that is down are removed by their labels when a run uses it next.
+  // If the engine is down, the next run that uses it removes these objects, which it finds by their labels.
   const isUp = await api.get("/_ping").then(() => true, (error: unknown) => {
     if (["ENOENT", "ECONNREFUSED"].includes((error as { code?: string }).code ?? "")) return false;
     throw error;

@@ -12,13 +12,16 @@ export function daemonArguments(folders: EngineFolders): string[] {
   return [
     configArgument(folders),
     // The daemon uses the host's containerd if that runs, so it needs containerd namespaces of its own. They are
-    // arguments, because the daemon does not accept the second one under this name in its configuration file.
+    // arguments, because the daemon's configuration file does not accept a key `containerd-plugins-namespace`.
     `--containerd-namespace=${folders.cgroup}`,
     `--containerd-plugins-namespace=${folders.cgroup}-plugins`,
   ];
 }
 
-/** Returns the content of the daemon's only configuration file; it shares nothing with another engine of this host. */
+/**
+ * Returns the content of the daemon's only configuration file; with it, the daemon shares nothing with another engine
+ * of this host.
+ */
 export function daemonConfig(
   folders: EngineFolders,
   pool: AddressPool,

@@ -3,7 +3,9 @@ import { configArgument } from "./daemon_config.ts";
 import type { EngineFolders } from "./engine_folders.ts";
 import { kernelProc, startOf } from "./owner.ts";
 
-/** Returns the ids of the processes, without this one, for which `says` accepts the text of this file in /proc/PID. */
+/**
+ * Returns the ids of the processes for which `says` accepts the text of `file` in /proc/PID; leaves out this process.
+ */
 export async function processesWhere(
   file: "cmdline" | "cgroup" | "comm",
   says: (text: string) => boolean,
@@ -18,13 +20,16 @@ export async function processesWhere(
   return pids;
 }
 
-/** Returns the process id of the engine's daemon, if it runs. */
+/** Returns the process id of the engine's daemon; undefined if it does not run. */
 export async function daemonOf(folders: EngineFolders): Promise<number | undefined> {
   const argument = configArgument(folders);
   return (await processesWhere("cmdline", (line) => line.split("\0").includes(argument)))[0];
 }
 
-/** Sends SIGTERM, and SIGKILL after `graceMs`; resolves when the processes have ended, or after twice that time. */
+/**
+ * Sends SIGTERM to the processes, and SIGKILL if one of them still runs after `graceMs`. Resolves when all have ended,
+ * at the latest `graceMs` after SIGKILL.
+ */
 export async function endProcesses(pids: readonly number[], graceMs: number): Promise<void> {
   send(pids, "SIGTERM");
   if (await areGone(pids, graceMs)) return;

@@ -30,8 +30,8 @@ export class DockerApi {
   }
 
   /**
-   * Returns the parsed response; throws DockerRefusal for a status of 400 or above, and the socket's error without a
-   * response.
+   * Returns the parsed response; throws DockerRefusal if the status is 400 or above, and the error of the socket or of
+   * the timeout if no response arrives.
    */
   get<T>(path: string, options?: CallOptions): Promise<T> {
     return this.#call<T>({ method: "GET", path }, options);

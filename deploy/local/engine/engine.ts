@@ -34,8 +34,8 @@ export interface Engine {
   /** The run's own network, which machines join, and whose gateway is the address of this host. */
   readonly network: MachineNetwork;
   /**
-   * Returns the labels that each container, network and volume of this run must have, by which they are removed at its
-   * end.
+   * Returns the labels that each container, network and volume of this run must have, so that they can be found and
+   * removed at its end.
    */
   runLabels(): Record<string, string>;
   /**
@@ -45,12 +45,13 @@ export interface Engine {
 }
 
 /**
- * Opens an engine for one run: an existing one, or with `install` one that is installed and started. The objects of the
- * run are removed by `stop`, or within seconds after this process has ended in any other way. Throws an EngineError
- * that lists all checked sockets and the cure, or an aborted signal's reason after the cleanup.
+ * Opens an engine for one run: an existing one or, if none can run machines and `install` is set, one that it installs
+ * and starts. The objects of the run are removed by `stop`, or within seconds after this process has ended in any other
+ * way. Throws an EngineError that lists all checked sockets and the cure, or an aborted signal's reason after the
+ * cleanup.
  *
- * `aimTestcontainers` makes testcontainers use the engine; dispose of it before another engine is opened, because an
- * engine in DOCKER_HOST is the only one that is checked.
+ * `aimTestcontainers` makes testcontainers use the engine, through DOCKER_HOST. Dispose of its result before another
+ * engine is opened, because while DOCKER_HOST is set, no other engine is checked.
  */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { install, onProgress = () => {}, signal } = options;

@@ -23,8 +23,8 @@ export interface Fitness {
 const answerMs = 15_000;
 
 /**
- * Checks an engine by its own facts, and by a privileged container that it runs. Never throws: an engine that does not
- * respond is unfit.
+ * Checks whether an engine can run machines: whether it reports suitable properties, and whether it runs a privileged
+ * container. Never throws: an engine that does not respond is unfit.
  */
 export async function judgeEngine(api: DockerApi, labels: Readonly<Record<string, string>>): Promise<Fitness> {
   try {
@@ -38,7 +38,10 @@ export async function judgeEngine(api: DockerApi, labels: Readonly<Record<string
   }
 }
 
-/** Returns why an engine is unfit by its own facts, if it is; `kernel` is the release of this host's kernel. */
+/**
+ * Returns why an engine that reports these properties cannot run machines; undefined if it can. `kernel` is the release
+ * of this host's kernel.
+ */
 export function unfitFacts(facts: EngineFacts, kernel: string): string | undefined {
   const { OSType, Driver, KernelVersion, CgroupVersion } = facts;
   const security = facts.SecurityOptions ?? [];

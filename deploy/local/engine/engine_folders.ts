@@ -40,8 +40,8 @@ export function engineFolders(state: string, directory: string): EngineFolders {
 }
 
 /**
- * Returns the folder in which an engine keeps images between runs: `$XDG_CACHE_HOME/ostler/docker`; throws without a
- * home.
+ * Returns the folder in which an engine keeps images between runs: `$XDG_CACHE_HOME/ostler/docker`; throws if neither
+ * XDG_CACHE_HOME nor HOME is set.
  */
 export function engineDirectory(env: Environment): string {
   return join(besideTools(env), "docker");

@@ -23,7 +23,7 @@ export async function openForwarding(folders: EngineFolders, pool: AddressPool, 
   }
 }
 
-/** Removes the bridge and the rules that `openForwarding` created, if they exist; keeps the rules of others. */
+/** Removes the bridge and the rules that `openForwarding` created, if they exist; keeps the rules of other programs. */
 export async function closeForwarding(folders: EngineFolders, env: Environment): Promise<void> {
   for (const table of ["filter", "nat"]) {
     const rules = (await run("iptables", ["-w", "-t", table, "-S"], env)).split("\n");

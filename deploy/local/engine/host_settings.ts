@@ -33,8 +33,8 @@ export class SavedHostSettings {
   }
 
   /**
-   * Saves the current settings, unless earlier values of this boot are saved, because the earliest ones are the
-   * original ones.
+   * Saves the current settings, unless settings were already saved since the last boot, because machines may have
+   * changed the current ones.
    */
   async save(): Promise<void> {
     if (await this.#read() !== undefined) return;

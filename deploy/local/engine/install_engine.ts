@@ -9,7 +9,7 @@ export interface Installation {
   readonly signal: AbortSignal;
 }
 
-/** Programs that the engine and the build of its first image need, with their packages. */
+/** Programs that the engine and the build of its first image need, and the Debian package of each. */
 const programs = { dockerd: "docker.io", iptables: "iptables", ip: "iproute2", debootstrap: "debootstrap" } as const;
 const aptOptions = ["-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3"];
 const shownLines = 15;

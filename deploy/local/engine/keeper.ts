@@ -1,5 +1,6 @@
-// Entry point of the keeper: opens an engine for a run, and cleans up after the run at the end of its input, which
-// comes however the process of the run ends.
+// Entry point of the keeper, a process beside the process of a run: opens an engine for the run, and cleans up after
+// the run when the keeper's input ends. Its input ends in any case when the process of the run ends, even if it is
+// killed.
 import { closeDeadRuns, closeRun } from "./close_run.ts";
 import { reasonOf } from "./engine_error.ts";
 import type { KeeperOrder, KeeperReport } from "./keeper_messages.ts";
@@ -40,7 +41,8 @@ function readInput(): Input {
 async function keep({ order, ended }: Input): Promise<void> {
   const told = await order;
   const scope = await createRunScope((text) => void report({ kind: "progress", text }));
-  // The end of input does not cancel a sweep, because the caller ends the input at once and waits for the exit.
+  // The end of input does not cancel this cleanup, because the caller ends the input at once, and then waits until the
+  // keeper exits.
   if (told.isSweep) return await alone(scope, undefined, () => closeDeadRuns(scope));
   const failures: unknown[] = [];
   await openUntil(ended, scope, told).catch((error: unknown) => failures.push(error));

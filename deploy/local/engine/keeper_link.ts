@@ -8,7 +8,7 @@ import { logTail } from "../process/log_tail.ts";
 import { EngineError, engineError } from "./engine_error.ts";
 import type { KeeperOrder, KeeperReport, OpenedRun } from "./keeper_messages.ts";
 
-/** The connection to the keeper: a process in its own session, which cleans up even if this process is killed. */
+/** The connection to the keeper, a process in a session of its own, which cleans up even if this process is killed. */
 export class KeeperLink {
   /**
    * Resolves when the run is open; rejects with an EngineError, after which the keeper cleans up and exits by itself.
@@ -46,7 +46,7 @@ export class KeeperLink {
     await this.#gone;
     if (this.#last?.kind === "closed") return;
     if (this.#last?.kind === "failed" || this.#order.isSweep) throw await this.#failure("close a Docker engine");
-    // The keeper was killed, so another keeper cleans up its run like that of any dead process.
+    // The keeper was killed, so a new keeper cleans up after its run, as after any run whose process has ended.
     await new KeeperLink({ ...this.#order, isSweep: true }, this.#onProgress).end();
   }
 

@@ -6,7 +6,7 @@ export interface KeeperOrder {
   readonly install: boolean;
   /** Absolute path of the folder in which a started engine keeps images. */
   readonly directory: string;
-  /** Whether only to clean up after dead runs. */
+  /** Whether the keeper opens no engine, and only cleans up after runs whose process has ended. */
   readonly isSweep?: boolean;
 }
 

@@ -99,7 +99,7 @@ async function record(scope: RunScope, held: { socketPath?: string; engineDirect
 /** Sockets on which an engine may listen, in the order of the checks. */
 interface EngineSearch {
   readonly socketPaths: readonly string[];
-  /** The engine in DOCKER_HOST and why it cannot be used, if it cannot. */
+  /** The value of DOCKER_HOST and why it cannot be used; undefined if it can be used or is not set. */
   readonly refused?: string;
 }
 
@@ -130,7 +130,10 @@ export function engineSearch({ DOCKER_HOST: host, XDG_RUNTIME_DIR: runtime, HOME
   };
 }
 
-/** Returns the first engine of the search that can run machines. */
+/**
+ * Returns the first engine of the search that can run machines, and why each engine before it cannot; no engine if none
+ * can.
+ */
 export async function findEngine(
   { socketPaths, refused }: EngineSearch,
   judge: (socketPath: string) => Promise<Fitness>,
@@ -147,13 +150,13 @@ export async function findEngine(
 const readyMs = 60_000;
 
 /**
- * Starts an engine, which runs until `stopEngine`, even after this process; throws with the end of its log if it fails
- * to start.
+ * Starts an engine, which runs until `stopEngine`, even after the end of this process; throws with the end of its log
+ * if it fails to start.
  */
 async function startEngine(folders: EngineFolders, env: Environment, signal: AbortSignal): Promise<void> {
   await Deno.mkdir(folders.dataRoot, { recursive: true, mode: 0o700 });
-  // A daemon with an address pool that finds its old default network would remove "docker0", even that of another
-  // engine.
+  // If this record of networks remains, a daemon that is configured with an address pool removes bridge "docker0", even
+  // if the bridge belongs to another engine.
   await Deno.remove(join(folders.dataRoot, "network"), { recursive: true }).catch(ignoreAbsence);
   const runtimePath = await ensureRuntimeWrapper(folders.directory, env);
   const pool = await freeAddressPool(env);

@@ -12,7 +12,7 @@ export interface RunRecord {
   readonly owner: string;
   /** Socket of the engine that runs the machines. */
   readonly socketPath?: string;
-  /** Set if Ostler started the engine, which is stopped when no run uses it any more. */
+  /** Folder of the engine; set only if Ostler started the engine, which is then stopped after its last run. */
   readonly engineDirectory?: string;
 }
 
@@ -35,12 +35,15 @@ export class RunRecords {
     await Deno.remove(this.#path(runId)).catch(ignoreAbsence);
   }
 
-  /** Returns the runs whose process is alive or not visible. */
+  /**
+   * Returns the records of the runs whose process runs, or may run in another process namespace, where it is not
+   * visible.
+   */
   async living(): Promise<RunRecord[]> {
     return await this.#select(false);
   }
 
-  /** Returns the runs that ended without releasing their resources. */
+  /** Returns the records of the runs whose process has ended without releasing its resources. */
   async dead(): Promise<RunRecord[]> {
     return await this.#select(true);
   }
@@ -67,7 +70,7 @@ async function isGone({ owner }: RunRecord, proc: string): Promise<boolean> {
   return known === undefined || await isDead(known, proc);
 }
 
-/** Writes a file atomically: after a crash it has its old content or all of the new one. */
+/** Writes a file atomically: after a crash, the file has either its old content or the complete new content. */
 export async function writeWhole(path: string, text: string): Promise<void> {
   await Deno.mkdir(join(path, ".."), { recursive: true, mode: 0o700 });
   const draft = `${path}.${Deno.pid}.draft`;

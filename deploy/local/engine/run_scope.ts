@@ -22,7 +22,7 @@ export interface RunScope {
   readonly onProgress: (text: string) => void;
 }
 
-/** Returns a new run of this process, without resources yet. */
+/** Returns the context of a new run that this process owns; the run does not hold any resources yet. */
 export async function createRunScope(onProgress: (text: string) => void): Promise<RunScope> {
   const env = { ...process.env, PATH: `${process.env.PATH ?? ""}:/usr/sbin:/sbin:/usr/bin:/bin` };
   const state = stateFolder(env);
@@ -41,7 +41,10 @@ export async function createRunScope(onProgress: (text: string) => void): Promis
   };
 }
 
-/** Runs `act` while no other run of this host opens or closes. */
+/**
+ * Runs `act` under the lock that each run of this host holds while it opens or closes; first waits until the lock is
+ * free.
+ */
 export async function alone<T>(scope: RunScope, signal: AbortSignal | undefined, act: () => Promise<T>): Promise<T> {
   const onWait = (holder: string): void => scope.onProgress(`waiting for ${holder}, which opens or closes an engine`);
   using _lock = await takeBuildLock(join(scope.state, "lock"), { onWait, signal });

@@ -14,9 +14,9 @@ export function lacksSysResource(status: string): boolean {
 }
 
 /**
- * Returns a script that calls runc without CAP_SYS_RESOURCE, with which runc would fail: "unable to apply caps". The
- * script removes the capability from the bundle's config.json before runc creates a container, and from the process
- * file before runc runs a command in one.
+ * Returns a script that calls runc for containers without CAP_SYS_RESOURCE. On a host that lacks this capability, runc
+ * would fail for a container that requests it: "unable to apply caps". The script removes the capability from the
+ * bundle's config.json before runc creates a container, and from the process file before runc runs a command in one.
  */
 export function wrapperScript(runc: string): string {
   return `#!/bin/sh
@@ -48,8 +48,8 @@ exec '${runc}' "$@"
 }
 
 /**
- * Writes the wrapper if this host needs one; returns its path, or undefined. The folder must allow execution of
- * programs.
+ * Writes the wrapper and returns its path; does nothing and returns undefined if this host does not need it. The folder
+ * must allow execution of programs.
  */
 export async function ensureRuntimeWrapper(folder: string, env: Environment): Promise<string | undefined> {
   if (!lacksSysResource(await Deno.readTextFile("/proc/self/status"))) return undefined;

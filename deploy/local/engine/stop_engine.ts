@@ -38,8 +38,8 @@ async function removeCgroups({ cgroup }: EngineFolders): Promise<void> {
 }
 
 /**
- * Removes a cgroup by its folders, deepest first, because its files cannot be removed; requires that no process is in
- * it.
+ * Removes a cgroup and the cgroups below it, the deepest first; removes only their folders, because their files cannot
+ * be removed. Leaves a cgroup in which a process still runs.
  */
 async function removeCgroup(path: string): Promise<void> {
   try {

@@ -70,7 +70,7 @@ export class Installation implements AsyncDisposable {
     return new URL(this.options.host.mirror.url).host;
   }
 
-  /** Installs Ostler by the commands of docs/how-to/install.md; returns the output of the last one. */
+  /** Installs Ostler with the commands of docs/how-to/install.md; returns the output of the last command. */
   async install(): Promise<string> {
     const { site: { stack }, host } = this.options;
     const access = await this.temporal.firstAccess();
@@ -106,7 +106,7 @@ export class Installation implements AsyncDisposable {
     return stdout;
   }
 
-  /** Returns whether a pod can reach each of these addresses; tests one after the other. */
+  /** Returns for each address, in the given order, whether a pod can reach it. */
   async reach(pod: Placed, places: readonly Place[]): Promise<Reach[]> {
     const reaches: Reach[] = [];
     for (const place of places) reaches.push(await reachFrom(this.options.host, pod, place));

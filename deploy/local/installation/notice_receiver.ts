@@ -1,4 +1,4 @@
-/** A receiver of notifications: a webhook on this host, whose address is a secret that changes. */
+/** A receiver of notifications: a webhook on this host with a secret URL, which `moveOn` changes. */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
@@ -16,7 +16,7 @@ export interface ToldNotice {
 export const noticeTemplate = JSON.stringify({ id: "{{id}}", kind: "{{kind}}", pool: "{{pool}}", image: "{{image}}" });
 
 export class NoticeReceiver implements AsyncDisposable {
-  /** All accepted notifications in order; one that is sent to an earlier secret URL is refused. */
+  /** All accepted notifications in the order of their arrival; a notification to an earlier secret URL is refused. */
   readonly told: ToldNotice[] = [];
   #path = newPath();
 

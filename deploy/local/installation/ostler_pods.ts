@@ -47,8 +47,8 @@ export class OstlerPods {
   }
 
   /**
-   * Returns whether all desired pods exist and are Ready, by the pods themselves, because a Deployment's status may lag
-   * behind.
+   * Returns whether the Deployments have all of their pods and all are Ready; reads the pods, because the status of a
+   * Deployment can be older.
    */
   async isWhole(): Promise<boolean> {
     const deployments = await this.#list<{ spec: { replicas: number } }>(deploymentsPath);
@@ -57,12 +57,12 @@ export class OstlerPods {
     return wanted > 0 && all.length === wanted && all.every(({ isReady }) => isReady);
   }
 
-  /** Returns the nodes of the pods. */
+  /** Returns the names of the nodes that run Ostler's pods, each once, sorted. */
   async homes(): Promise<string[]> {
     return [...new Set((await this.all()).map(({ node }) => node))].sort();
   }
 
-  /** Returns the name and restart count of each pod; the result is unchanged if no process has ended. */
+  /** Returns the name and restart count of each pod; two results are equal if no process ended in between. */
   async starts(): Promise<string[]> {
     return (await this.all()).map(({ name, restarts }) => `${name} ${restarts}`).sort();
   }

@@ -62,7 +62,10 @@ export class TemporalFront implements AsyncDisposable {
     return this.#parts.door.issuers.includes(this.#parts.next.name);
   }
 
-  /** Uses a server certificate of the new authority, refuses the old authority, and closes all connections. */
+  /**
+   * Closes all connections; from then on, uses a server certificate of the new authority, and refuses client
+   * certificates of the old one.
+   */
   async retire(): Promise<void> {
     const { behind, next: own, door } = this.#parts;
     const { port } = door;
@@ -70,7 +73,7 @@ export class TemporalFront implements AsyncDisposable {
     this.#parts.door = await TlsDoor.open({ behind, own, port });
   }
 
-  /** Interrupts or restores all connections. */
+  /** Closes all connections and refuses new ones if `isCut`, else accepts connections again. */
   cut(isCut: boolean): void {
     this.#parts.relay.cut(isCut);
   }
@@ -119,7 +122,7 @@ export class Relay implements AsyncDisposable {
     return relay;
   }
 
-  /** Closes all connections and refuses new ones, or accepts them again. */
+  /** Closes all connections and refuses new ones if `isCut`, else accepts new connections again. */
   cut(isCut: boolean): void {
     this.#isCut = isCut;
     if (isCut) this.#endAll();

@@ -66,7 +66,10 @@ export class TlsDoor {
     return [...this.#callers.values()];
   }
 
-  /** Closes the proxy and all connections, including those with a handshake in progress, which would keep it open. */
+  /**
+   * Closes the proxy and all connections, including connections with a handshake in progress, which would keep the
+   * proxy open.
+   */
   async close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.server.close(() => resolve()));
     for (const each of [...this.#callers.keys(), ...this.#connections]) each.destroy();

@@ -3,7 +3,7 @@ import type { ContainerHost } from "../machines/container_host.ts";
 import { secretNames } from "./access_secrets.ts";
 import { doorName } from "./tls_door.ts";
 
-/** The labels of machines for Ostler's pods. */
+/** The label of the nodes on which Ostler's pods run. */
 export const homeLabels = { carries: "ostler" };
 
 /** The metrics port of pods. */
@@ -44,7 +44,10 @@ export function valuesOf({ host, apiPort, noticePort }: Surroundings): object {
   };
 }
 
-/** Converts settings by environment variable into chart settings by flag. */
+/**
+ * Returns settings that are named by environment variable, such as OSTLER_PAUSE_IMAGE, with the names that the chart's
+ * `settings` have, such as pause-image.
+ */
 function flagsOf(settings: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(settings);
   return Object.fromEntries(

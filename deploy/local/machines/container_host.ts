@@ -49,11 +49,16 @@ export interface ContainerHost {
   /** Name of the image from which machines boot. */
   readonly image: string;
   readonly engine: Engine;
-  /** Builds the machine image under the name `build` (`systemName`); machines ordered with that image then boot it. */
+  /**
+   * Builds a variant of the machine image that reports `systemName(build)` as its OS; machines whose order names
+   * `build` as image then boot it.
+   */
   addBuild(build: string): Promise<void>;
-  /** Builds the ostree image (`ostree/`); machines ordered with `named` as their image then boot its deployment. */
+  /**
+   * Builds the ostree image (`ostree/`); machines whose order names `named` as image then boot its ostree deployment.
+   */
   addOstree(named: string): Promise<void>;
-  /** Returns the names of all machines in the engine, running or not, in order. */
+  /** Returns the names of all machines of this run in the engine, running or not, sorted. */
   machineNames(): Promise<string[]>;
   /** Limits the disk space for programs on new machines, in bytes; undefined for no limit. */
   limitDisk(bytes: number | undefined): void;
@@ -63,7 +68,7 @@ export interface ContainerHost {
   serveApi(port: number): void;
   /** Enforces the NetworkPolicies of a cluster, given by the text of a kubeconfig, on new machines. */
   enforcePolicies(kubeconfig: string): Promise<void>;
-  /** Returns a started machine; rejects if no machine has this name. */
+  /** Returns the container of a machine; rejects if no machine has this name, or if the machine is not started yet. */
   machine(name: string): Promise<MachineContainer>;
   /** Removes all machines and networks, and restores the settings of the host. */
   stop(): Promise<void>;

@@ -1,4 +1,7 @@
-/** A machine of kind `container`, from its order to its removal; its behavior depends on its user-data only. */
+/**
+ * A machine of kind `container`, from the creation of its VirtualMachine or instance to its removal; its behavior
+ * depends on its user-data only.
+ */
 import type { V1Node } from "@kubernetes/client-node";
 import { reasonOf } from "../cloud/kube.ts";
 import type { CloudMachine, MachineContext, MachinePhase, MachineView } from "../cloud/machine_kind.ts";
@@ -11,7 +14,9 @@ import type { PolicyEnforcer } from "./policies/enforcer.ts";
 /** Services and images that all container machines of a site share. */
 export interface ContainerMeans extends PodServices {
   image: string;
-  /** Names of other builds of the machine image, by the image that an order names. */
+  /**
+   * Names of variants of the machine image, by the image that a machine's order names; any other image means `image`.
+   */
   builds?: ReadonlyMap<string, string>;
   /** Name of the network in the engine. */
   network: string;
@@ -136,8 +141,8 @@ export class ContainerMachine implements CloudMachine {
     if (this.#view.phase === "booting") this.#enter("installing");
   }
 
-  // Follows the machine by its Node only, and without a deadline, because Ostler itself gives up a machine that never
-  // joins.
+  // Follows the machine through its Node only, and without a deadline, because Ostler gives up machines that never
+  // join.
   async #followNode(): Promise<void> {
     let hasNetwork = false;
     for (; !this.#signal.aborted; await rest(lookSeconds, this.#signal)) {
@@ -202,7 +207,10 @@ interface PodServices {
   policies?: PolicyEnforcer;
 }
 
-/** Writes the CNI config, without which a node is not Ready; returns false if the node has no address range yet. */
+/**
+ * Enforces the policies, exposes the API server, and writes the CNI config, without which a node is not Ready. Returns
+ * true then; does nothing and returns false if the node has no address range for pods yet.
+ */
 async function connectPods(machine: MachineContainer, node: V1Node, services: PodServices): Promise<boolean> {
   const subnet = node.spec?.podCIDR;
   if (!subnet) return false;

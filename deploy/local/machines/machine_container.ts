@@ -94,8 +94,8 @@ export class MachineContainer {
   }
 
   /**
-   * Takes the network link down, or up again. The container stays connected in the engine, which would otherwise assign
-   * the address to the next machine.
+   * Takes the network link down if `isCut`, else up again. The container stays connected in the engine, which would
+   * otherwise assign the address to the next machine.
    */
   async partition(isCut: boolean): Promise<void> {
     if (this.#isCut === isCut) return;

@@ -12,7 +12,10 @@ import { type BaseOptions, debianBase, hasImage, proxies, suite } from "./debian
 
 const recipeFolder = fileURLToPath(new URL("./image/", import.meta.url));
 
-/** Returns the name of the machine image, built first if the engine lacks it; throws with the failed step. */
+/**
+ * Returns the name of the machine image, built first if the engine lacks it; throws an error with the engine's reason
+ * if the build fails.
+ */
 export async function machineImage(options: BaseOptions): Promise<string> {
   const { debian } = options.archives;
   const name = `ostler-machine:${await recipeDigest(recipeFolder, [process.arch, suite, debian])}`;

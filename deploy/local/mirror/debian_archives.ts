@@ -34,7 +34,7 @@ export async function debianArchives(ask: Ask = askProgram): Promise<DebianArchi
 /** Matches URLs of snapshots of the archive `debian`; `debian-security` is beside it in the same snapshot. */
 export const snapshotForm = /^http\S*\/debian\/\d{8}T\d{6}Z$/;
 
-/** Returns the archives as they were in a snapshot; the given ones for "". */
+/** Returns the archives as they were in a snapshot; returns `archives` unchanged if `snapshot` is "". */
 export function archivesIn(archives: DebianArchives, snapshot: string): DebianArchives {
   if (snapshot === "") return archives;
   const security = snapshot.replace(/\/debian(?=\/[^/]+$)/, "/debian-security");

@@ -71,7 +71,7 @@ function answerWith(request: Request, { bytes, headers }: Index): Response {
 
 function passedHeaders({ headers }: Response): Headers {
   const names = ["last-modified", "content-type"];
-  // The header has the length of the encoded body, but the forwarded body is decoded.
+  // The content-length of an encoded response is that of the encoded body, but the forwarded body is decoded.
   if (!headers.has("content-encoding")) names.push("content-length");
   return new Headers(names.flatMap((name): [string, string][] => {
     const value = headers.get(name);
@@ -108,7 +108,7 @@ async function keep(source: PackageSource, path: string, kept: string): Promise<
   await Deno.mkdir(join(kept, ".."), { recursive: true });
   const work = await Deno.makeTempFile({ dir: join(kept, ".."), prefix: ".part-" });
   try {
-    // writeFile instead of pipeTo with preventClose, which in Deno 2.9.6 resolves before the last bytes are written.
+    // Uses writeFile, because in Deno 2.9.6 pipeTo with preventClose resolves before the last bytes are written.
     await Deno.writeFile(work, response.body ?? new Uint8Array());
     await Deno.rename(work, kept);
     return undefined;

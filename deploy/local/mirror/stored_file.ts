@@ -18,7 +18,10 @@ export interface StoredFile {
   readonly size: number;
 }
 
-/** Returns a file with its SHA-256; creates both atomically, and reuses them while the programs are unchanged. */
+/**
+ * Returns the path, SHA-256 and size of a program, or of an archive of several programs. Writes the archive and the
+ * checksum atomically, and reuses them while the programs are unchanged.
+ */
 export async function storeFile(directory: string, content: Content): Promise<StoredFile> {
   const folder = join(directory, await identityOf(content));
   const path = "program" in content ? content.program : join(folder, "file");

@@ -10,7 +10,9 @@ export interface HttpProbeTarget {
   readonly client?: { readonly certificatePem: string; readonly keyPem: string };
 }
 
-/** Returns a probe that succeeds when a GET of the URL answers 200; each attempt uses a new connection. */
+/**
+ * Returns a probe that succeeds when a GET request to the URL returns status 200; each attempt uses a new connection.
+ */
 export function httpProbe(target: HttpProbeTarget): Probe {
   const secure = target.url.startsWith("https:");
   const options = {

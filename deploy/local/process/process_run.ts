@@ -26,8 +26,8 @@ export class ProcessRun {
     const log = openSync(command.logPath, "a", 0o600);
     this.logOffset = fstatSync(log).size;
     this.#child = spawn(command.command, command.args, {
-      // A session of its own, so that Ctrl-C in the terminal reaches only the parent, which stops its children in
-      // order.
+      // A session of its own, so that Ctrl-C in the terminal reaches only the parent, which then stops its processes
+      // one after another.
       detached: true,
       stdio: ["ignore", log, log],
       env: { ...command.env },
@@ -53,7 +53,10 @@ export class ProcessRun {
     this.#send(this.pid, signal);
   }
 
-  /** Sends SIGTERM, then SIGKILL after `graceMs` milliseconds, and ends the whole process group. */
+  /**
+   * Sends SIGTERM to the process, and after `graceMs` milliseconds SIGKILL to its process group. When the process has
+   * ended, kills what remains of the group, and returns how the process ended.
+   */
   async end(graceMs: number): Promise<ProcessExit> {
     this.kill("SIGTERM");
     const insist = setTimeout(() => this.#killGroup(), graceMs);

@@ -41,7 +41,10 @@ export class Revival {
     this.#startedAt = this.#around.now();
   }
 
-  /** Resolves when the process is ready again, given up, or no longer wanted; never rejects. */
+  /**
+   * Restarts the process, which ended with error `end`, until it is ready again, given up, or no longer wanted; never
+   * rejects.
+   */
   async after(end: Error): Promise<void> {
     for (let last = end;;) {
       const outcome = await this.#startAfter(last);
@@ -50,7 +53,10 @@ export class Revival {
     }
   }
 
-  /** Restarts after a pause; returns the error of a failed start. */
+  /**
+   * Restarts the process after a pause. Returns the error if the start fails; returns undefined if the process is
+   * ready, given up, or no longer wanted.
+   */
   async #startAfter(end: Error): Promise<Error | undefined> {
     const { backOff, now, say, giveUp, lifetime, rest } = this.#around;
     const pauseMs = backOff.pauseAfter(now(), now() - this.#startedAt);
@@ -81,7 +87,7 @@ function howItEnded(name: string, end: Error): string {
 interface BackOffRules {
   readonly firstMs: number;
   readonly longestMs: number;
-  /** A process that ran for this long restarts after the first pause again. */
+  /** If a process has run for this long, the pause before its restart is the first pause again. */
   readonly forgivenAfterMs: number;
   /** Number of ends within `withinMs` after which the process is not restarted. */
   readonly mostEnds: number;
@@ -108,7 +114,8 @@ export class BackOff {
   }
 
   /**
-   * Returns the pause after a process that ran for `ranMs` ended at `now`; undefined after too many ends.
+   * Returns how long to wait before the restart of a process that has run for `ranMs` and ended at `now`; undefined if
+   * the process has ended too often to be restarted.
    */
   pauseAfter(now: number, ranMs: number): number | undefined {
     const { firstMs, longestMs, forgivenAfterMs, mostEnds, withinMs } = this.#rules;

@@ -75,8 +75,9 @@ export class SupervisedProcess {
   }
 
   /**
-   * Resolves when the process is ready. Rejects with ProcessCrash if the process ends before, with the reason of the
-   * last probe at the deadline, or with the signal's reason when aborted; stops the process before it rejects.
+   * Starts the process, and resolves when it is ready. Rejects with ProcessCrash if the process ends before it is
+   * ready, with the error of the last probe if it is not ready in time, or with the signal's reason if the signal
+   * aborts. Stops the process before it rejects.
    */
   async start(signal?: AbortSignal): Promise<void> {
     const { lifetime } = this.#surroundings;

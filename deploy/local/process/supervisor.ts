@@ -9,8 +9,8 @@ export interface SupervisorOptions {
   /** Folder of the processes; logs go to `<directory>/logs/<name>.log`. */
   readonly directory: string;
   /**
-   * Called for an unexpected exit of a ready process; for a process that is restarted, only after the exit after which
-   * it is not restarted again. An exit before the process is ready rejects `start`.
+   * Called when a ready process exits unexpectedly and is not restarted, either because its spec does not ask for
+   * restarts or because it has exited too often. If a process exits before it is ready, `start` rejects instead.
    */
   readonly onCrash?: (crash: Error) => void;
   /** Called with one line for each restart of a process after an unexpected exit. */
@@ -19,7 +19,7 @@ export interface SupervisorOptions {
 
 /** Runs named processes that never outlive this process, even if it is killed. */
 export class Supervisor {
-  /** Resolves with the first error passed to `onCrash`; stays pending without one. */
+  /** Resolves with the first error passed to `onCrash`; stays pending if there is none. */
   readonly firstCrash: Promise<Error>;
   readonly #logs: string;
   readonly #guard = new OrphanGuard();

@@ -1,4 +1,7 @@
-/** Polls until another process has brought about a state; an error at the deadline has the last reason. */
+/**
+ * Polls until a state is reached that another process brings about; the error at the deadline includes why the last
+ * check failed.
+ */
 import { setTimeout as pause } from "node:timers/promises";
 
 /** One check: resolves if the awaited state is reached, otherwise rejects with an error about what is missing. */
@@ -9,7 +12,9 @@ export interface WaitOptions {
   readonly what: string;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
-  /** The first and the longest pause between two attempts; without them, the pause also grows with a slow attempt. */
+  /**
+   * The first and the longest pause between two attempts; by default 20 and 250 ms, and longer after a slow attempt.
+   */
   readonly pausesMs?: readonly [first: number, longest: number];
   /** Time after which an attempt is given up and repeated (default 5 s). */
   readonly attemptMs?: number;
@@ -69,7 +74,7 @@ export async function waitUntil<T>(probe: Probe<T>, options: WaitOptions): Promi
   }
 }
 
-/** Resolves with the first result of `look` that is neither undefined nor false; otherwise like waitUntil. */
+/** Resolves with the first result of `look` that is neither undefined nor false; rejects like `waitUntil`. */
 export async function waitFor<T>(
   look: (signal: AbortSignal) => Promise<T | undefined | false> | T | undefined | false,
   options: WaitOptions,

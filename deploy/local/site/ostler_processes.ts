@@ -11,7 +11,7 @@ import { workflowBundle } from "./workflow_bundle.ts";
 export interface OstlerProcesses {
   controller: SupervisedProcess;
   worker: SupervisedProcess;
-  /** URLs of metrics; undefined without `isMeasured`. */
+  /** URLs of metrics; undefined unless the option `isMeasured` is set. */
   metrics?: { controller: string; worker: string };
 }
 

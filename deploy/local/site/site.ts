@@ -180,20 +180,24 @@ const inManagement = ["crds/operating_system_profiles", "crds/operating_system_c
  */
 const approval = { asKubernetes: "any_name/bootstrap_approval", byController: "rbac/node_approver" };
 
-/** Manifests of the component `hands`, without the ConfigMap that names its image. */
+/**
+ * Manifests of the component `hands`, the pods with which Ostler changes the operating system of nodes, without the
+ * ConfigMap that names their image.
+ */
 const hands = ["namespace", "limit_hands", "rbac", "scripts"];
 
 /** Options of the installation. */
 interface Installed {
   isWorkerCluster?: boolean;
   approver?: keyof typeof approval;
-  /** Image of hands; without an image, hands are not installed. */
+  /** Image of the pods of component `hands`; if undefined, the component is not installed. */
   handsImage?: string;
 }
 
 /**
- * Applies the manifests in order as administrator; resolves when every CRD is served. Leaves out `inManagement` for a
- * worker cluster, and `holdNewMachines` if the API server does not serve its kind.
+ * Applies the manifests as administrator, in the order in which this file lists them; resolves when every CRD is
+ * served. Leaves out `inManagement` for a worker cluster, and `holdNewMachines` if the API server does not serve its
+ * kind.
  */
 export async function installManifests(
   adminKubeconfig: string,
@@ -223,14 +227,17 @@ async function holdsMachines(adminKubeconfig: string): Promise<boolean> {
   const look = async (signal: AbortSignal): Promise<{ name: string }[]> => {
     return (await api.call({ method: "GET", path, signal }) as { resources: { name: string }[] }).resources;
   };
-  const resources = await waitUntil(look, { what: path, timeoutMs: 20_000 });
+  const resources = await waitUntil(look, { what: `the API server to serve "${path}"`, timeoutMs: 20_000 });
   return resources.some(({ name }) => name === "mutatingadmissionpolicies");
 }
 
-/** The annotation that policies of tests hand over from an old node to its new node. */
+/** The annotation that policies in tests let Ostler copy from an old node to its new node. */
 const handedOver = "example.com/owner";
 
-/** Returns the limits on changes of nodes as the chart renders them with its component `cloud`. */
+/**
+ * Returns the admission policy that limits which changes of nodes Ostler may make, as the chart renders it with its
+ * component `cloud`.
+ */
 async function nodeLimits(path: string): Promise<ManifestObject[]> {
   const text = (await readFile(path, "utf8"))
     .replace(`expression: "false"`, `expression: "true"`)

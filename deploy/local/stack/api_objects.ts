@@ -19,7 +19,7 @@ export class ApiObjects {
     }
   }
 
-  /** Returns all objects of a collection. */
+  /** Returns all objects of a collection; none if the API server does not serve the collection. */
   async list<T>(path: string): Promise<T[]> {
     return (await this.get<{ items: T[] }>(path))?.items ?? [];
   }

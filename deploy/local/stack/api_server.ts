@@ -11,7 +11,10 @@ export interface ApiServer extends ApiServerAddress {
   readonly port: number;
 }
 
-/** Starts kube-apiserver on an etcd and resolves when all its checks, including RBAC's bootstrap, have passed. */
+/**
+ * Starts kube-apiserver on an etcd and resolves when all checks of its endpoint /readyz have passed, among them the
+ * creation of RBAC's default roles.
+ */
 export async function startApiServer(foundation: Foundation, etcdUrl: string): Promise<ApiServer> {
   const audit = await auditArgs(foundation.directory, foundation.audited);
   const { ports } = await startOnFreePorts(foundation.supervisor, {

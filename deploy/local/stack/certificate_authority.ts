@@ -64,7 +64,9 @@ export class CertificateAuthority {
     return pemText(this.#certificate.toString("pem"));
   }
 
-  /** Returns the certificate of the authority with its private key, for programs that sign for it. */
+  /**
+   * Returns the certificate of the authority with its private key, for programs that issue certificates in its name.
+   */
   async keyed(): Promise<KeyedCertificate> {
     return { certificatePem: this.certificatePem, keyPem: await privateKeyPem(this.#keys) };
   }

@@ -13,9 +13,9 @@ export interface MachineController {
 type Ports = Readonly<Record<"health" | "metrics", number>>;
 
 /**
- * Starts machine-controller under the identity of a kubeconfig, whose cluster is also its KubeVirt cloud; its CRDs and
- * namespace "cloud-init-settings" must exist. Resolves when its readiness check passes, which is about 15 s before it
- * starts to reconcile.
+ * Starts machine-controller with the identity and the cluster of a kubeconfig; the same cluster is its KubeVirt cloud.
+ * The CRDs of machine-controller and namespace "cloud-init-settings" must exist. Resolves when its readiness check
+ * passes, which is about 15 s before it starts to reconcile.
  */
 export async function startMachineController(
   stack: Pick<Stack, "tools" | "processes">,

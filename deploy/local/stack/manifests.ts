@@ -8,8 +8,8 @@ const fieldManager = "ostler-stack";
 const timeoutMs = 20_000;
 
 /**
- * Applies the objects of YAML files in order by server-side apply. Waits for CustomResourceDefinitions to be
- * Established before the next object of another kind; rejects with an error that names the first refused object.
+ * Applies the objects of YAML files one after another, with server-side apply. Waits for CustomResourceDefinitions to
+ * be Established before the next object of another kind; rejects with an error that names the first refused object.
  */
 export async function applyManifests(adminKubeconfig: string, paths: readonly string[]): Promise<void> {
   const texts = await Promise.all(paths.map(async (path) => parseManifests(await readFile(path, "utf8"), path)));
@@ -100,7 +100,7 @@ function nameOf({ kind, metadata }: ManifestObject): string {
 const separator = /^---(?:[ \t].*)?$/m;
 const nothingButComments = /^(?:[ \t]*(?:#.*)?\r?\n?)*$/;
 
-/** Returns the documents of a YAML text as plain data, in order, without empty documents. */
+/** Returns the documents of a YAML text as plain data, in the order of the text, without empty documents. */
 function yamlDocuments(text: string): unknown[] {
   return text.split(separator).filter((document) => !nothingButComments.test(document)).map(plainDocument);
 }

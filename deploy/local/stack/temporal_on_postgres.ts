@@ -1,4 +1,4 @@
-/** Temporal as in production: its server on PostgreSQL, with the schema created by its own tool. */
+/** Temporal as in production: its server on PostgreSQL, with the schema that `temporal-sql-tool` creates. */
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";

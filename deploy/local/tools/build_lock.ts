@@ -14,7 +14,10 @@ export class LockTimeout extends Error {
   override readonly name = "LockTimeout";
 }
 
-/** Acquires a lock that the operating system releases when its holder dies; dispose of it to release it. */
+/**
+ * Acquires a lock, which the operating system releases when its holder dies; dispose of the result to release it.
+ * Throws LockTimeout if another run still holds the lock after `waitMs`.
+ */
 export async function takeBuildLock(path: string, wait: LockWait): Promise<Disposable> {
   const file = await Deno.open(path, { create: true, read: true, write: true });
   try {

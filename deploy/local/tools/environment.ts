@@ -21,7 +21,10 @@ export async function findOnPath(program: string, env: Environment): Promise<str
   return [...new Set(candidates.filter((_, index) => isOffered[index]))];
 }
 
-/** Returns the cache folder of built tools by the XDG Base Directory Specification; undefined without a home. */
+/**
+ * Returns the cache folder of built tools according to the XDG Base Directory Specification; undefined if neither an
+ * absolute XDG_CACHE_HOME nor HOME is set.
+ */
 export function cacheFolder(env: Environment): string | undefined {
   const { XDG_CACHE_HOME: cache, HOME: home } = env;
   // The specification requires that a relative XDG_CACHE_HOME is ignored.

@@ -4,7 +4,7 @@ import { runCommand } from "./run_command.ts";
 import { ToolError } from "./tool_error.ts";
 import { isMachineTool, type ToolName, toolVariable } from "./tool_name.ts";
 
-/** A tool that the user provides, or why no candidate is accepted. */
+/** The path of a tool that the user provides, and where it was found; or no path, and why no candidate was accepted. */
 interface Finding {
   readonly path?: string;
   readonly detail: string;
@@ -19,8 +19,8 @@ interface Search {
 }
 
 /**
- * Finds a provided tool by its own variable, in KUBEBUILDER_ASSETS, or on PATH; throws ToolError if the variable does
- * not name an executable file.
+ * Finds a tool that the user provides: by the tool's own environment variable, in folder KUBEBUILDER_ASSETS, or on
+ * PATH. Throws ToolError if the tool's variable does not name an executable file.
  */
 export async function findTool(tool: ToolName, search: Search): Promise<Finding> {
   return await fromVariable(tool, search.env) ?? await fromFolders(tool, search);

@@ -1,4 +1,5 @@
-// Entry point: resolves the tools of the embedded stack, of machines (--machines), or by name, and prints their paths.
+// Entry point: finds or builds the named tools, those of machines (--machines) or, by default, those of the embedded
+// stack, and prints their paths.
 import process from "node:process";
 import { parseArgs } from "node:util";
 import type { ToolProgress } from "./progress.ts";

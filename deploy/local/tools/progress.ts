@@ -20,7 +20,7 @@ export function startReport(onProgress: (progress: ToolProgress) => void): Repor
   };
 }
 
-/** Forwards lines as `building` events, at most one per `intervalMs`. */
+/** Returns a function that passes a line on to `report`, and drops all further lines for `intervalMs`. */
 export function throttleLines(report: (line: string) => void, intervalMs = 500): (line: string) => void {
   let quietUntil = 0;
   return (line) => {

@@ -29,7 +29,7 @@ export interface Recipe {
 export interface PatchedSource {
   /** The module, as `path@version`. */
   readonly module: string;
-  /** Files and folders to copy; all others are left out. */
+  /** Files and folders of the module to copy; other files of the module are left out. */
   readonly keep: readonly string[];
   /** Copied files and folders to delete again. */
   readonly drop: readonly string[];

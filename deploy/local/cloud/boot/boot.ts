@@ -30,8 +30,8 @@ interface Joined {
 }
 
 /**
- * Reads the user-data, then the provisioning config in the Secret that it names; throws with the reason if one of them
- * lacks something that a machine needs to boot.
+ * Reads the user-data, then the provisioning config in the Secret that it names; throws an error with the reason if one
+ * of them cannot be read, or lacks something that a machine needs to boot.
  */
 export async function provision(means: BootMeans): Promise<Provisioned> {
   means.enter("user-data");
@@ -45,7 +45,10 @@ export async function provision(means: BootMeans): Promise<Provisioned> {
   return { ...bootstrap, node: readProvisioning(config, bootstrap.access.ca), packages: packagesOf(config) };
 }
 
-/** Joins like a kubelet: bootstrap kubeconfig, certificate, Node. */
+/**
+ * Joins the cluster like a kubelet: fetches the bootstrap kubeconfig, obtains a certificate with it, and registers the
+ * Node.
+ */
 export async function join(
   means: BootMeans,
   machine: Provisioned,
@@ -74,7 +77,9 @@ export async function join(
 /** The script that installs packages, if the profile has one. */
 const script = "/opt/bin/install-packages";
 
-/** Returns the packages that the script in a provisioning config would install; none without such a script. */
+/**
+ * Returns the packages that the script in a provisioning config would install; none if the config has no such script.
+ */
 export function packagesOf(config: CloudConfig): string[] {
   const text = config.files.get(script)?.content ?? "";
   const [, list = ""] = /^packages=\(\n([^)]*)\)/m.exec(text) ?? [];
@@ -94,8 +99,8 @@ const environment = "/etc/ostler/boot.env";
 const bootstrapScript = "/opt/bin/bootstrap";
 
 /**
- * Reads from the user-data (the first cloud-config) what the bootstrap script uses; throws Hopeless with the file name
- * if something is missing.
+ * Reads from the user-data (the first cloud-config) what the bootstrap script uses; throws Hopeless, which names the
+ * file or field, if something is missing or invalid.
  */
 export function readBootstrap(config: CloudConfig): Bootstrap {
   const boot = needVariables(config, environment, ["API_SERVER", "SECRET_NAMESPACE", "SECRET_NAME"]);

@@ -1,7 +1,7 @@
 import { request } from "node:https";
 import type { ApiAccess, SecretName } from "./fetch_secret.ts";
 
-/** A boot report of a machine's scripts (the line that `boot-report` writes). */
+/** A boot report: the state of one step of a machine's boot, as the script `boot-report` of the profiles writes it. */
 export interface BootReport {
   phase: "bootstrap" | "setup";
   step: string;
@@ -9,7 +9,10 @@ export interface BootReport {
   message: string;
 }
 
-/** Sends a report with the token of the user-data; never rejects, because a failed report must not fail the boot. */
+/**
+ * Sends a report with the token of the user-data, or does nothing if the profile has no ConfigMap for reports. Never
+ * rejects, because a failed report must not fail the boot.
+ */
 export async function sendBootReport(
   { access, report, hostname }: { access: ApiAccess; report: SecretName | undefined; hostname: string },
   said: BootReport,

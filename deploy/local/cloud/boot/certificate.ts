@@ -74,7 +74,8 @@ async function readCertificate(connection: Connection, name: string, link: Link)
   const refusal = status?.conditions?.find(({ type }) => type === "Denied" || type === "Failed");
   if (refusal !== undefined) {
     throw new Hopeless(
-      `Failed to get a certificate: request "${name}" is ${refusal.type} ${refusal.reason ?? ""}`.trim(),
+      `Failed to get a certificate: certificate signing request "${name}" is ${refusal.type}, reason ` +
+        `"${refusal.reason ?? "not given"}"`,
     );
   }
   return status?.certificate;

@@ -93,7 +93,8 @@ function decompress(content: Buffer, path: string): string {
   }
 }
 
-// An unquoted 0644 is octal for cloud-init and decimal for this parser, so its decimal digits are read as octal.
+// For an unquoted 0644, cloud-init reads an octal number, but this parser the decimal number 644. Its digits are
+// therefore read as octal here.
 function modeOf(permissions: unknown, path: string): number {
   if (permissions === undefined) return 0o644;
   const digits = String(permissions);

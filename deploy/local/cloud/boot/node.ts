@@ -45,8 +45,8 @@ export class NodeAgent {
   }
 
   /**
-   * Renews the lease, and writes the conditions if they differ or were last written a minute ago; throws Hopeless if
-   * the Node was deleted, because a running kubelet does not register again.
+   * Renews the lease, and writes the conditions if they differ from those of the Node, or if a minute has passed since
+   * they were last written. Throws Hopeless if the Node was deleted, because a running kubelet does not register again.
    */
   async beat(): Promise<void> {
     this.#link.use();
@@ -60,8 +60,8 @@ export class NodeAgent {
   }
 
   /**
-   * Sends heartbeats until the signal aborts or the Node is deleted; during a partition, or while the API server fails,
-   * heartbeats are skipped.
+   * Sends heartbeats until the signal aborts or the Node is deleted. Skips heartbeats during a partition; of several
+   * failures in a row, logs only the first.
    */
   async keepAlive(everySeconds: () => number, signal: AbortSignal, log: (line: string) => void): Promise<void> {
     let wasFailing = false;

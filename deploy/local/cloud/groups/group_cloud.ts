@@ -1,7 +1,10 @@
-/** An in-memory cloud with scaling groups, by the rules that real clouds share; `group_api.ts` serves it by HTTP. */
+/**
+ * An in-memory cloud with scaling groups, which follow the rules that real clouds share; `group_api.ts` serves it over
+ * HTTP.
+ */
 import { randomUUID } from "node:crypto";
 
-/** The fields of a template as users set them: the image, and other fields, which a new template must keep. */
+/** The fields of a template. Users can set other fields than the image; a new template must keep them. */
 export interface TemplateFields {
   image: string;
   [field: string]: unknown;
@@ -60,7 +63,10 @@ export interface CloudOptions {
   images?: readonly string[];
   /** Maximum number of instances in all groups. */
   capacity?: number;
-  /** Called when an instance is created and when its deletion begins; the listener changes its state with `set`. */
+  /**
+   * Called when an instance is created and when its deletion begins; the listener then reports the progress of the
+   * instance with `set`.
+   */
   onInstance?: (instance: CloudInstance, change: "Made" | "Going") => void;
 }
 
@@ -117,8 +123,8 @@ export class GroupCloud {
   }
 
   /**
-   * Returns the instance of a token; the first call creates the instance, in `zone` if the group has that zone, and
-   * increases the group's size by one.
+   * Returns the instance that was created for `token`. If there is none, increases the group's size by one and creates
+   * it, in `zone` if the group has that zone; throws CloudRefusal if the group or the cloud is full.
    */
   order(group: Group, token: string, zone?: string): CloudInstance {
     const known = this.instances(group.id).find((each) => each.token === token);
@@ -134,7 +140,8 @@ export class GroupCloud {
   }
 
   /**
-   * Deletes an instance; with `shrinks` the group's size decreases, otherwise the group creates another. Idempotent.
+   * Deletes an instance. If `shrinks`, decreases the group's size by one; otherwise the group creates another instance.
+   * Does nothing if the instance is unknown or already being deleted.
    */
   remove(providerId: string, shrinks: boolean): void {
     const instance = this.#instances.get(providerId);
@@ -155,7 +162,7 @@ export class GroupCloud {
     return group;
   }
 
-  /** Sets the group's size: creates missing instances, and deletes the oldest surplus instances. */
+  /** Sets the group's size: creates missing instances, or deletes surplus instances, the oldest first. */
   resize(group: Group, size: number): void {
     group.size = size;
     const alive = this.instances(group.id).filter((each) => !isGoing(each));

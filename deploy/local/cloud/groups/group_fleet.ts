@@ -1,7 +1,7 @@
 /** The machines behind the instances of scaling groups. */
 import type { CloudInstance, GroupCloud } from "./group_cloud.ts";
 
-/** All machines of a cloud, driven by changes of its instances. */
+/** All machines of a cloud, which start and end with the instances of the cloud. */
 export interface GroupFleet extends AsyncDisposable {
   /** Handles the creation of an instance, and the start of its deletion. */
   changed(instance: CloudInstance, change: "Made" | "Going"): void;
@@ -12,7 +12,9 @@ export interface FleetWorld {
   /** Text of an administrator's kubeconfig, for the join service. */
   kubeconfig: string;
   cloud: GroupCloud;
-  /** Returns the components that a node joining now should run. */
+  /**
+   * Returns the reference of the components (`kubernetesComponentsReference`) that a node should run if it joins now.
+   */
   components: () => Promise<string>;
   log: (line: string) => void;
 }

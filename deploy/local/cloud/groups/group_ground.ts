@@ -28,7 +28,8 @@ const usualKubernetes = "v1.36.1";
 export const first: Version = { image: "image-1", components: "components-1" };
 
 /**
- * The cloud; its API starts with this object, and its machines start with `begin` or `settle`, when a cluster exists.
+ * The cloud with its API and its machines. The API runs from the creation of this object; the machines run only after
+ * `begin` or `settle`, which need a cluster.
  */
 export class GroupGround implements AsyncDisposable {
   readonly cloud: GroupCloud;

@@ -25,7 +25,10 @@ export interface MachineIlls {
 
 export interface GroupMachinesOptions extends FleetWorld {
   script?: ScriptChange;
-  /** Seconds from order to kubelet start, from kubelet start to Ready, and from deletion until the machine is gone. */
+  /**
+   * Seconds from the creation of an instance to the start of its kubelet, from then until its node is Ready, and from
+   * the start of the deletion until the instance is gone.
+   */
   seconds: { boot: number; ready: number; gone: number };
   kubelet: string;
   ills?: MachineIlls;

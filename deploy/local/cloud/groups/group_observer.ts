@@ -1,7 +1,7 @@
 /**
- * An independent observer: it reads the cluster through its API server, and the cloud through an API without injected
- * faults, and records each violated guarantee. A failed read is a violation too, because a guarantee may have been
- * violated unseen.
+ * An independent observer of scaling groups: it reads the cluster through its API server, and the cloud through an API
+ * without injected faults. It records when a group has too many instances, or too few whose nodes are Ready. It also
+ * records a failed read, unless `mayFail`, because a violation may then have been missed.
  */
 import type { CloudInstance } from "./group_cloud.ts";
 import type { Administrator, GroupGround } from "./group_ground.ts";
@@ -86,13 +86,16 @@ export class GroupObserver implements Disposable {
       this.looks += 1;
     } catch (error) {
       this.failures += 1;
-      if (!this.mayFail && !this.#isOver) this.#note(`Failed to read: ${String(error)}`);
+      if (!this.mayFail && !this.#isOver) this.#note(`Failed to read the cloud or the cluster: ${String(error)}`);
     } finally {
       this.#isLooking = false;
     }
   }
 
-  /** Reads the cloud first; otherwise a replacement that becomes Ready between both reads would not be counted. */
+  /**
+   * Reads the cloud before the nodes. In the other order, a new node that becomes Ready after the nodes were read would
+   * count as not Ready, although the old instance may already be deleted when the cloud is read.
+   */
   async #look(): Promise<Look> {
     const { groups } = await this.#describe<{ groups: Group[] }>("/groups");
     const instances = new Map<string, Instance[]>();

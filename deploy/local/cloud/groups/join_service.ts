@@ -1,5 +1,6 @@
 /**
- * The join service of clusters with scaling groups: it issues join tickets, and records what a joining node will run.
+ * The join service of clusters with scaling groups: it issues join tickets, which are bootstrap tokens, and records
+ * which components a joining node will run.
  */
 import { KubeConfig } from "@kubernetes/client-node";
 import { randomBytes } from "node:crypto";
@@ -34,7 +35,10 @@ export class JoinService {
     return cluster;
   }
 
-  /** Creates the JoiningNode that records what a node will run, and the deadline by which the node must have joined. */
+  /**
+   * Creates the JoiningNode that records which components a node will run, and the deadline by which it must have
+   * joined.
+   */
   async announce(node: string, components: string): Promise<void> {
     await persist(
       { attempts: 50, seconds: 60, signal: this.#options.signal },
@@ -43,8 +47,8 @@ export class JoinService {
   }
 
   /**
-   * Creates JoiningNode "control-plane", whose single name lets only one control plane join at a time; waits while
-   * another control plane joins (the tests call this rule JN4).
+   * Creates JoiningNode "control-plane", whose name all control planes share, so that only one can join at a time (rule
+   * JN4 in the tests). Waits while another control plane joins.
    */
   async announceControlPlane(node: string, components: string): Promise<void> {
     const { signal } = this.#options;
@@ -65,7 +69,7 @@ export class JoinService {
     return connection.custom.createClusterCustomObject({ ...kinds, plural: "joiningnodes", body });
   }
 
-  /** Creates a new bootstrap token and returns it; it expires after ten minutes. */
+  /** Creates a bootstrap token that expires after ten minutes, and returns it. */
   async ticket(): Promise<string> {
     const { connection, bootstrappers = ourBootstrappers } = this.#options;
     const [id, secret] = [randomBytes(3).toString("hex"), randomBytes(8).toString("hex")];

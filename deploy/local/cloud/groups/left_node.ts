@@ -1,4 +1,4 @@
-/** Deletes Nodes of deleted instances that no other controller deleted, like a cloud-controller-manager. */
+/** Deletes the Nodes that remain after their instances were deleted, like a cloud-controller-manager. */
 import { statusOf } from "../../../../activities/kube/status.ts";
 import { type Connection, settled } from "../kube.ts";
 import { rest } from "../patience.ts";
@@ -9,8 +9,8 @@ const graceSeconds = 5;
 const checks = 12;
 
 /**
- * Deletes the Node of a deleted instance, also if its kubelet registers it again within a minute; keeps a Node of the
- * same name that another instance has.
+ * Deletes the Node of a deleted instance, and deletes it again if the kubelet registers it again within a minute. Keeps
+ * a Node of the same name that belongs to another instance.
  */
 export async function removeLeftNode(
   connection: Connection,

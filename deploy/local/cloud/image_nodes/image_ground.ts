@@ -33,7 +33,7 @@ export const simulatedHands = `hands.example/ostler@sha256:${"0".repeat(64)}`;
 export class ImageGround implements AsyncDisposable {
   readonly nodes = new Map<string, ImageNode>();
   fate: (node: string, digest: string) => Fate;
-  /** Called with each order before it is executed. */
+  /** Called with the verb and the node of each order, before the order is executed on the node. */
   onOrder: (verb: string, node: string) => void = () => {};
   /** Maximum number of nodes that were down at once. */
   mostDown = 0;

@@ -11,7 +11,9 @@ export interface OsState {
   fallback: string;
 }
 
-/** The arguments of an order, which a pod of hands executes on its node. */
+/**
+ * An order to a node's operating system, such as Stage or Apply: the arguments of the pod of hands that executes it.
+ */
 export interface Order {
   verb: string;
   digest: string;
@@ -34,7 +36,10 @@ export class ImageNode {
     this.state = { bootId: randomUUID(), booted, staged: "", fallback: "" };
   }
 
-  /** Executes an order like the script in a pod of hands; returns "Boots" if the node will go down for it. */
+  /**
+   * Executes an order like the script in a pod of hands; returns "Boots" if the node will reboot for it, and "Told" if
+   * it will not.
+   */
   take({ verb, digest, bootId }: Order): "Told" | "Boots" {
     if (verb === "Stage") this.state.staged = digest;
     const isBoot = (verb === "Apply" || verb === "GoBack") && bootId === this.state.bootId;

@@ -45,7 +45,7 @@ export class ContainerFleet implements GroupFleet {
     this.#joinService = new JoinService({ connection: this.#connection, ...joins });
   }
 
-  /** Opens a fleet, and loads all files with which machines boot before the first machine is created. */
+  /** Opens a fleet. Renders the files with which machines boot now, so that no machine has to wait for them later. */
   static async open(options: ContainerFleetOptions): Promise<ContainerFleet> {
     const fleet = new ContainerFleet(options);
     const { host, kubelets, joining = joinByTicket } = options;
@@ -93,7 +93,8 @@ export class ContainerFleet implements GroupFleet {
   /** Returns the context through which a machine calls its cloud. */
   #contextOf(instance: CloudInstance): MachineContext {
     const { cloud, log } = this.#options;
-    // The components are read once, when the machine is created, so that each read of the user-data has the same ones.
+    // The components are read once, when the machine is created, so that every read of the user-data has the same
+    // components.
     const components = this.#options.components();
     const { providerId } = instance;
     const hypervisor: MachineContext["hypervisor"] = {

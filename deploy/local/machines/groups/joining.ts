@@ -39,7 +39,10 @@ export function clusterOf({ cluster }: JoinService): { apiServer: string; caPem:
   return { apiServer: cluster.server, caPem: Buffer.from(cluster.caData ?? "", "base64").toString("utf8") };
 }
 
-/** Renders the node files of all components; returns a function that selects those of an instance. */
+/**
+ * Renders the node files for all components. Returns a function that selects the files for an instance with these
+ * components, and throws if the components are unknown.
+ */
 export async function openNodeFiles(
   { host: { settings, poolAnnotations: annotations }, kubelets, joinService }: JoiningMeans,
 ): Promise<(instance: CloudInstance, components: string) => BootFile[]> {

@@ -1,4 +1,7 @@
-/** An image for hands: a minimal Debian system, as an OCI layout that the machines' mirror serves by digest. */
+/**
+ * The image of hands, the pods with which Ostler changes the operating system of a node: a minimal Debian system, as an
+ * OCI layout that the machines' mirror serves by digest.
+ */
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir, rename, writeFile } from "node:fs/promises";

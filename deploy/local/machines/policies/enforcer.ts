@@ -1,6 +1,6 @@
 /**
- * Enforces NetworkPolicies on every machine before its first pod runs, and follows changes of the cluster, in place of
- * network agents.
+ * Enforces NetworkPolicies on machines, in place of the agents of a network plugin: on each machine before its first
+ * pod runs, and again after each change of policies, pods or namespaces.
  */
 import type { KubernetesListObject, KubernetesObject, ListWatch, V1Namespace, V1Pod } from "@kubernetes/client-node";
 import { follow } from "../../cloud/follow.ts";

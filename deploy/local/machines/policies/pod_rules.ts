@@ -91,7 +91,10 @@ function placesOf(view: ClusterView, peer: V1NetworkPolicyPeer, namespace: strin
     .map(({ pod, address }) => ({ range: `${address}/32`, pod }));
 }
 
-/** Returns iptables matches for ports; a named port of the called pod matches nothing if the pod is unknown. */
+/**
+ * Returns iptables matches for ports; a named port is looked up in the called pod, and matches nothing if the pod is
+ * unknown or has no such port.
+ */
 function matchesOf(ports: V1NetworkPolicyPort[] | undefined, called: V1Pod | undefined): string[] {
   if (!ports?.length) return [""];
   return ports.flatMap(({ port, endPort, protocol = "TCP" }) => {

@@ -79,6 +79,6 @@ Deno.test("fault G15: GroupObserver: records a failed read, unless the story exp
     observer.mayFail = mayFail;
     scene.isAway = true;
     await eventually("failed reads", () => observer.failures > 1);
-    deepEqual(observer.broken, mayFail ? [] : ["Failed to read: Error: connection refused"]);
+    deepEqual(observer.broken, mayFail ? [] : ["Failed to read the cloud or the cluster: Error: connection refused"]);
   }
 });
