@@ -18,6 +18,7 @@ import type {
 } from "../contracts/mod.ts";
 import { holderOfUpgrade, poolOfGroup } from "../commands/start_options.ts";
 import { awaits, read, write } from "../proxies.ts";
+import { blockersText } from "../status/page/blockers.ts";
 import { giveOrder, type OnControlPlane, whyUnhealthy } from "./give_order.ts";
 import { type ComponentsVerb, hasBegun } from "./next_upgrade_step.ts";
 import { failed, haltOfOrder, haltOfRules, type UpgradeHalt } from "./upgrade_halts.ts";
@@ -263,10 +264,9 @@ async function empty(work: UpgradeWork, rules: DrainRules): Promise<End> {
   }
 }
 
-function blockedBy(node: string, [first, ...rest]: Blocker[]): string {
-  if (!first) return `Draining node "${node}"`;
-  const more = rest.length > 0 ? ` and ${rest.length} more` : "";
-  return `Draining node "${node}": waiting for pod "${first.pod}" of ${first.owner} (${first.why})${more}`;
+function blockedBy(node: string, blockers: Blocker[]): string {
+  const draining = `Draining node "${node}"`;
+  return blockers.length === 0 ? draining : `${draining}: waiting for ${blockersText(blockers)}`;
 }
 
 /** Reads whether the work is still desired: the same version and components, on the same node. */

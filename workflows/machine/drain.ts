@@ -6,6 +6,7 @@ import type { DrainOrder, DrainOutcome, DrainRules, PoolEvent, Unseen } from "..
 import { awaits } from "../proxies.ts";
 import type { Seen } from "../state/rollout.ts";
 import type { Task } from "../state/tasks.ts";
+import { blockersText } from "../status/page/blockers.ts";
 import { giveBackOutage, unlessOver, type Work } from "./work.ts";
 
 const standardDrain: DrainRules = { timeout: null, onBlocked: "Wait", localStorage: "Delete", order: "ByPriority" };
@@ -85,11 +86,9 @@ function noteBlockers({ task, note }: Work, { blockers, key }: DrainOutcome & { 
   return key;
 }
 
-function blockedNews({ node, blockers: [first, ...rest] }: Task): { news?: PoolEvent } {
-  if (!first) return {}; // the blocker is gone
-  const more = rest.length > 0 ? ` and ${rest.length} more` : "";
-  const what = `pod "${first.pod}" of ${first.owner} (${first.why})${more}`;
-  const message = `Draining node "${node}": waiting for ${what}`;
+function blockedNews({ node, blockers }: Task): { news?: PoolEvent } {
+  if (blockers.length === 0) return {}; // the blocker is gone
+  const message = `Draining node "${node}": waiting for ${blockersText(blockers)}`;
   return { news: { type: "Warning", reason: "DrainBlocked", message } };
 }
 

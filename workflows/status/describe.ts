@@ -6,6 +6,7 @@ import { supplierOf } from "../policy/supplier.ts";
 import { iso } from "../state/loop.ts";
 import type { Seen, Standing } from "../state/rollout.ts";
 import type { Task } from "../state/tasks.ts";
+import { blockersText } from "./page/blockers.ts";
 import { waveViews } from "./page/wave_views.ts";
 import type { Blocked, Turn } from "../policy/turn.ts";
 
@@ -178,10 +179,7 @@ function quarantined(
 }
 
 function drainSentence({ subject, node, blockers, until }: Task): Pick<Standing, "message" | "until"> {
-  const [first] = blockers;
-  const rest = blockers.length > 1 ? ` and ${blockers.length - 1} more` : "";
-  const pod = `pod "${first?.pod}" of ${first?.owner} (${first?.why})${rest}`;
-  const message = `Draining machine "${subject}" on node "${node}": waiting for ${pod}`;
+  const message = `Draining machine "${subject}" on node "${node}": waiting for ${blockersText(blockers)}`;
   return { message, until };
 }
 

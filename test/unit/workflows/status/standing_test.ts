@@ -81,6 +81,15 @@ Deno.test("standingOf: shows a blocked drain before the running steps", () => {
   );
 });
 
+Deno.test("standingOf: names no owner of a blocking pod without one", () => {
+  const blockers = [{ pod: "default/bare", owner: "", why: "node unreachable" }];
+  const drain = task("m-1", { kind: "leave", step: "Draining", node: "n-1", blockers });
+  equal(
+    standingOf(rollout({ tasks: { running: { a: drain } } }), idle).message,
+    'Draining machine "m-1" on node "n-1": waiting for pod "default/bare" (node unreachable)',
+  );
+});
+
 Deno.test("standingOf: halts only when a person must act", () => {
   equal(standingOf(rollout(blockedBy("PolicyConflict")), idle).phase, "Halted");
   equal(standingOf(rollout(blockedBy("Quarantined")), idle).phase, "Halted");
