@@ -152,9 +152,8 @@ function settingsOf(terminal: Terminal, { process, argv, telling }: Sources): No
     telling.step({ about, outcome: "Present", message: `${source}${lost}; flags of this command override them` });
     return settings;
   } catch (error) {
-    const message = `Ostler would refuse the settings of Deployment "${process?.deployment}": ${
-      (error as Error).message
-    }`;
+    const source = process ? `the settings of Deployment "${process.deployment}"` : "the flags of this command";
+    const message = `Ostler would refuse ${source}: ${(error as Error).message}`;
     telling.step({ about, outcome: "Refused", message });
     return undefined;
   }

@@ -111,6 +111,12 @@ Deno.test("fault P1: ostler adopt --dry-run uses the settings of the process tha
     (await expected(await osmsCluster(["-initial-taints=nonsense"]), ["--initial-taints=a=b:NoExecute"])).code,
     0,
   );
+  const bare = await osmsCluster();
+  bare.kube.remove("deployments", osm.name, osm.namespace);
+  assert.match(
+    step(await expected(bare, ["--initial-taints=nonsense"])),
+    /^Ostler would refuse the flags of this command: .*--initial-taints "nonsense": must be comma-sep/,
+  );
   const kept = await expected(await osmsCluster(["-disable-default-osps"]));
   assert.equal(configOf(kept, "fleet/pool").profileVersion, "v1.11.2");
 });
