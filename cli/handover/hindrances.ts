@@ -77,10 +77,20 @@ interface Reason {
   remedy: string;
 }
 
+/** Reasons of one kind that get a sentence each; a fleet has one per machine. */
+const mostReasons = 5;
+
 function named(planned: PlannedPool[], { which, isAccepted, words, remedy }: Reason): string[] {
-  const found = planned.filter((pool) => pool[which] !== undefined);
-  const [first] = found;
-  if (first === undefined || isAccepted) return [];
-  const names = few(found.map(({ pool }) => keyOf(pool)));
-  return [`${found.length === 1 ? "pool" : "pools"} ${names}: ${words}: ${first[which]}; ${remedy}`];
+  if (isAccepted) return [];
+  const byReason = Map.groupBy(planned.filter((pool) => pool[which] !== undefined), (pool) => pool[which]);
+  const all = [...byReason];
+  const rest = all.slice(mostReasons).flatMap(([, pools]) => pools);
+  return [
+    ...all.slice(0, mostReasons).map(([reason, pools]) => `${poolsText(pools)}: ${words}: ${reason}; ${remedy}`),
+    ...(rest.length === 0 ? [] : [`${poolsText(rest)}: ${words}, for other reasons; ${remedy}`]),
+  ];
+}
+
+function poolsText(pools: PlannedPool[]): string {
+  return `${pools.length === 1 ? "pool" : "pools"} ${few(pools.map(({ pool }) => keyOf(pool)))}`;
 }

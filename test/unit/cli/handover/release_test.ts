@@ -147,6 +147,25 @@ Deno.test("ostler release: refuses a running rollout, an unpublished revision, a
   assert.deepEqual(world.kube.writes, []);
 });
 
+Deno.test("ostler release: gives each pool's own reason, and the first few of many", async () => {
+  const world = await ostlersCluster();
+  const phases = ["Halted", "Rolling", "Halted", "Creating", "Repairing", "RollingBack", "Waiting", "Starting"];
+  phases.forEach((phase, nth) => {
+    const metadata = { namespace: "fleet", name: `p${nth}` };
+    world.kube.put("machinedeployments", machineDeployment({ metadata }));
+    world.kube.put("rollouts", { metadata, status: { phase } });
+  });
+  const { code, err } = await world.run(["release", "--yes"]);
+  assert.equal(code, 1);
+  for (
+    const said of [
+      'pools "fleet/p0", "fleet/p2": unfinished rollout: its rollout is Halted; wait until',
+      'pool "fleet/p1": unfinished rollout: its rollout is Rolling; wait until',
+      'pools "fleet/p6", "fleet/p7": unfinished rollout, for other reasons; wait until',
+    ]
+  ) assert.ok(err.includes(said), err);
+});
+
 Deno.test("ostler release: names a pool whose profile only Ostler renders, and keeps what is published", async () => {
   const world = new HandoverWorld();
   putProfile(world.kube, { name: "osp-own", version: "v3.0.0", bootstrap: "<%= it.token %>", provisioning: "x" });
