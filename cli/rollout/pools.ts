@@ -1,21 +1,29 @@
 /** Selects the pools of a command. */
 import { machineDeployments, rollouts } from "../../activities/kube/resources.ts";
 import { ifFound } from "../../activities/kube/status.ts";
+import { nodePools } from "../../activities/kube/node_pools.ts";
+import { scalingGroups } from "../../activities/kube/update_kinds.ts";
 import type { Kube } from "../../activities/kube/client.ts";
-import type { PoolRef } from "../../workflows/contracts/mod.ts";
+import type { PoolKind, PoolRef } from "../../workflows/contracts/mod.ts";
 import { ifAllowed, listAll, listReadable, type NamedCluster } from "../connect/cluster.ts";
 import { inCluster } from "../connect/cluster_name.ts";
 import { Refusal } from "../failure.ts";
 import { UsageError } from "../usage_error.ts";
 import { nearText } from "./near_names.ts";
 import { type PoolRow, poolRow } from "./pool_row.ts";
-import { groupsNamespace, poolOfGroup, poolOfNodePool } from "../../workflows/commands/start_options.ts";
+import {
+  groupOfPool,
+  groupsNamespace,
+  nodePoolOf,
+  poolOfGroup,
+  poolOfNodePool,
+} from "../../workflows/commands/start_options.ts";
 import { listNodePools, readNodePoolObject } from "./node_pools.ts";
 import { listGroups, readGroup, withKind } from "./scaling_groups.ts";
 
 /** Flags that select pools. */
 export interface Selection {
-  /** NAME, NAMESPACE/NAME or machinedeployment/NAME. */
+  /** [NAMESPACE/]NAME, machinedeployment/NAME, scalinggroup/NAME or nodepool/NAME. */
   pool?: string;
   namespace?: string;
   selector?: string;
@@ -39,7 +47,7 @@ export function chosenBy(selection: Selection, { namespace: usual, name = "" }: 
   }
   if (pool !== undefined) return { kind: "one", pool: inCluster(name, refOf(pool, namespace)) };
   if (!many && !whole) {
-    throw new UsageError("Failed to select pools: name a MachineDeployment, or give -l SELECTOR, --all or -A");
+    throw new UsageError("Failed to select pools: name a pool, or give -l SELECTOR, --all or -A");
   }
   return {
     kind: "many",
@@ -110,12 +118,10 @@ async function readMany(
 
 /** Returns the end of a message about an empty selection. */
 export function noPools(chosen: Chosen): string {
-  if (chosen.kind === "one") return `there is no MachineDeployment "${chosen.pool.name}"`;
+  if (chosen.kind === "one") return `there is no ${objectText(chosen.pool)}`;
   const { namespace, labelSelector } = chosen;
   const where = namespace === undefined ? "in any namespace" : `in namespace "${namespace}"`;
-  return `there is no MachineDeployment ${
-    labelSelector === undefined ? "" : `with labels "${labelSelector}" `
-  }${where}`;
+  return `there is no pool ${labelSelector === undefined ? "" : `with labels "${labelSelector}" `}${where}`;
 }
 
 /** Returns the name of a pool in messages. */
@@ -128,20 +134,42 @@ function keyOf(object: unknown): string {
   return `${namespace}/${name}`;
 }
 
-async function notFound({ kube }: NamedCluster, { namespace, name }: PoolRef): Promise<string> {
+/** The kind and the name of a pool's object. */
+function objectOf(pool: PoolRef): { kind: PoolKind; name: string } {
+  const { kind = "MachineDeployment", name } = pool;
+  return { kind, name: groupOfPool(pool) ?? (kind === "NodePool" ? nodePoolOf(pool) : undefined) ?? name };
+}
+
+function objectText(pool: PoolRef): string {
+  const { kind, name } = objectOf(pool);
+  return kind === "ScalingGroup" ? `${kind} "${name}"` : `${kind} "${pool.namespace}/${name}"`;
+}
+
+async function notFound({ kube }: NamedCluster, pool: PoolRef): Promise<string> {
+  const { namespace } = pool;
+  const { kind, name } = objectOf(pool);
   // The list only makes the message more helpful, so the message is returned even if the user may not list pools.
-  const listed = await ifAllowed(listReadable(kube, machineDeployments, namespace));
-  const names = (listed?.items ?? []).map(keyOf);
-  const elsewhere = names.find((key) => key.endsWith(`/${name}`));
-  const attempt = `Failed to find MachineDeployment "${namespace}/${name}"`;
+  const names = await ifAllowed(ifFound(listNames(kube, kind, namespace)));
+  const elsewhere = names?.find((key) => key.endsWith(`/${name}`));
+  const attempt = `Failed to find ${objectText(pool)}`;
   if (elsewhere !== undefined) {
     return `${attempt}: that name is in namespace "${elsewhere.split("/")[0]}"; select the namespace with -n`;
   }
-  const here = names.filter((key) => key.startsWith(`${namespace}/`)).map((key) => key.slice(namespace.length + 1));
-  return `${attempt}: ${listed && here.length === 0 ? "its namespace has no MachineDeployment" : "no such name"}${
+  const here = (names ?? []).flatMap((key) => key.startsWith(`${namespace}/`) ? [key.slice(namespace.length + 1)] : []);
+  const where = kind === "ScalingGroup" ? "the cluster" : "its namespace";
+  return `${attempt}: ${names && here.length === 0 ? `${where} has no ${kind}` : "no such name"}${
     nearText(name, here)
   }`;
 }
+
+/** Returns the objects of a kind as `namespace/name`; cluster-scoped ones have the namespace of their pools. */
+async function listNames(kube: Kube, kind: PoolKind, namespace: string): Promise<string[]> {
+  if (kind !== "ScalingGroup") return (await listReadable(kube, namespaced[kind], namespace)).items.map(keyOf);
+  const groups = await listAll(kube, scalingGroups);
+  return groups.map((group) => `${groupsNamespace}/${(group as { metadata: { name: string } }).metadata.name}`);
+}
+
+const namespaced = { MachineDeployment: machineDeployments, NodePool: nodePools };
 
 /** Returns an object as the API server has it; undefined if it does not exist. */
 export async function rawObject(

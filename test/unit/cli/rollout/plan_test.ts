@@ -153,7 +153,7 @@ Deno.test("ostler plan: prints an empty JSON list without pools, as status and h
   assert.deepEqual(people, {
     code: 0,
     out: "",
-    err: 'Nothing to plan: there is no MachineDeployment in namespace "fleet"\n',
+    err: 'Nothing to plan: there is no pool in namespace "fleet"\n',
   });
   const { code, out, err } = await made.run(["plan", "--all", "-o", "json"]);
   assert.deepEqual([code, JSON.parse(out), err], [0, { items: [] }, ""]);

@@ -45,7 +45,7 @@ Deno.test("ostler pause: exits with 2 without a selection, and with 1 when nothi
   const none = await made.run(["pause", "-l", "team=none"]);
   assert.deepEqual([none.code, none.err], [
     1,
-    `Failed to pause: there is no MachineDeployment with labels "team=none" in namespace "fleet"\n`,
+    `Failed to pause: there is no pool with labels "team=none" in namespace "fleet"\n`,
   ]);
   assert.deepEqual(made.sent, []);
 });

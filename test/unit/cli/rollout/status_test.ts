@@ -133,6 +133,29 @@ Deno.test("ostler status: exits with 1 for a missing pool, with similar names an
   assert.match(elsewhere.err, /that name is in namespace "fleet"; select the namespace with -n\n$/);
 });
 
+Deno.test("ostler status: names the kind of a missing pool, with similar names of that kind", async () => {
+  const made = world();
+  const missing = async (pool: string): Promise<string> => (await made.run(["status", pool])).err;
+  assert.equal(await missing("sg/alfa"), 'Failed to find ScalingGroup "alfa": the cluster has no ScalingGroup\n');
+  assert.equal(await missing("nodepool/edg"), 'Failed to find NodePool "fleet/edg": its namespace has no NodePool\n');
+  made.kube.put("scalinggroups", { metadata: { name: "alpha" }, spec: {} });
+  made.kube.put("nodepools", { metadata: { namespace: "fleet", name: "edge" }, spec: {} });
+  made.kube.put("nodepools", { metadata: { namespace: "default", name: "far" }, spec: {} });
+  assert.equal(await missing("sg/alfa"), 'Failed to find ScalingGroup "alfa": no such name; did you mean "alpha"?\n');
+  assert.equal(
+    await missing("nodepool/edg"),
+    'Failed to find NodePool "fleet/edg": no such name; did you mean "edge"?\n',
+  );
+  assert.equal(
+    await missing("nodepool/far"),
+    'Failed to find NodePool "fleet/far": that name is in namespace "default"; select the namespace with -n\n',
+  );
+  made.kube.onRequest = (request) => {
+    if (request.startsWith("list")) throw answer(403, "Forbidden");
+  };
+  assert.equal(await missing("sg/alfa"), 'Failed to find ScalingGroup "alfa": no such name\n');
+});
+
 Deno.test("ostler status: exits with 2 for an invalid selection", async () => {
   const made = world();
   for (const args of [["pool", "--all"], ["a/b/c"], ["-o", "xml"]]) {

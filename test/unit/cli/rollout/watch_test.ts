@@ -127,7 +127,7 @@ Deno.test("ostler status -w: does not treat pools as ready that were all deleted
   assert.equal(code, 1);
   assert.equal(
     err,
-    'Failed to watch any longer: there is no MachineDeployment with labels "team=x" in namespace "fleet"\n',
+    'Failed to watch any longer: there is no pool with labels "team=x" in namespace "fleet"\n',
   );
 });
 
