@@ -27,7 +27,7 @@ export interface WaitOptions {
 /** Thrown by a probe that saw another state than the awaited one; never ends a wait. */
 export class NotYet extends Error {
   constructor(seen: unknown) {
-    super(`last seen: ${typeof seen === "string" ? seen : JSON.stringify(seen)}`);
+    super(`last seen: ${typeof seen === "string" ? seen : JSON.stringify(seen) ?? "nothing"}`);
   }
 }
 

@@ -82,7 +82,7 @@ Deno.test("waitFor: resolves with the first value that is neither undefined nor 
 
 Deno.test("waitFor: reports at its deadline what it last read", async () => {
   const options = { what: "it", timeoutMs: 60 };
-  await assert.rejects(waitFor(() => undefined, options), /waiting for it: last seen: undefined$/);
+  await assert.rejects(waitFor(() => undefined, options), /waiting for it: last seen: nothing$/);
   const look = () => {
     throw new NotYet({ ready: 2 });
   };
