@@ -26,7 +26,8 @@ export class ToolError extends Error {
 
 /** Returns the cure to provide these tools by variables instead of building them. */
 export function provideCure(tools: readonly ToolName[]): string {
-  return `set ${tools.map(toolVariable).join(", ")} to an existing binary`;
+  const binary = tools.length > 1 ? ", each to an existing binary of its tool" : " to an existing binary";
+  return `set ${tools.map(toolVariable).join(", ")}${binary}`;
 }
 
 function describeFailure({ attempt, tools, step, state, cure, lines = [] }: ToolFailure): string {

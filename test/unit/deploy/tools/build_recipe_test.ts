@@ -48,7 +48,7 @@ Deno.test("resolveTools: shows the last relevant lines of a failed compilation",
   );
   assert.match(
     error.message,
-    / s\n {2}\| main\.go:3: broken\n {2}cure: set OSTLER_TOOL_KUBECTL, OSTLER_TOOL_KUBE_APISERVER /,
+    / s\n {2}\| main\.go:3: broken\n {2}cure: set OSTLER_TOOL_KUBECTL, OSTLER_TOOL_KUBE_APISERVER, each to an existing binary of its tool$/,
   );
   assert.deepEqual([...Deno.readDirSync(join(sandbox.cache, ".work", "kubernetes"))], []);
 });
