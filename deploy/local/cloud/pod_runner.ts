@@ -1,7 +1,7 @@
 import type { V1Pod } from "@kubernetes/client-node";
 import { follow } from "./follow.ts";
 import { deletePod } from "./hypervisor.ts";
-import { type Connection, settled, strategicPatch } from "./kube.ts";
+import { type Connection, reasonOf, settled, strategicPatch } from "./kube.ts";
 import type { Link } from "./link.ts";
 import { Hopeless, persist, rest } from "./patience.ts";
 import type { CloudScript } from "./script.ts";
@@ -72,10 +72,10 @@ export class PodRunner {
       await link.whenUp(signal);
       try {
         return await persist({ attempts: 200, seconds: 600, signal }, () => this.#actOnline(action));
-      } catch {
+      } catch (error) {
         if (signal.aborted || !link.isUp) continue;
         this.#handled.delete(pod.metadata?.uid ?? "");
-        return log(`failed to update pod "${pod.metadata?.namespace}/${pod.metadata?.name}"`);
+        return log(`failed to update pod "${pod.metadata?.namespace}/${pod.metadata?.name}": ${reasonOf(error)}`);
       }
     }
   }
