@@ -1,6 +1,6 @@
 /** The next step of a renewal of certificates, as a pure function of one survey. */
 import type { RenewalPlane, RenewalSurvey, UpgradeStanding } from "../contracts/mod.ts";
-import { namesOf } from "./upgrade_refusal.ts";
+import { planesText } from "./upgrade_refusal.ts";
 
 type Present = Extract<RenewalSurvey, { state: "Present" }>;
 
@@ -36,7 +36,7 @@ export function nextRenewalStep(survey: Present): RenewalStep {
   }
   const silent = controlPlanes.filter((each) => !each.isReady && each.uid !== next.uid);
   if (silent.length > 0) {
-    const what = `Waiting for control plane ${namesOf(silent)} to be Ready before "${node}" gets new certificates`;
+    const what = `Waiting for ${planesText(silent)} to be Ready before "${node}" gets new certificates`;
     return { step: "Wait", standing: { reason: "ControlPlaneNotReady", message: what } };
   }
   return { step: "Renew", controlPlane: next, standing: renewing(next) };

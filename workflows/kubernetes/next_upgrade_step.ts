@@ -8,7 +8,7 @@ import type {
   UpgradeTrouble,
   UpgradeVerb,
 } from "../contracts/mod.ts";
-import { namesOf, upgradeRefusalOf } from "./upgrade_refusal.ts";
+import { planesText, upgradeRefusalOf } from "./upgrade_refusal.ts";
 
 type Present = Extract<UpgradeSurvey, { state: "Present" }>;
 
@@ -90,7 +90,7 @@ function upgrade(survey: Present, controlPlane: ControlPlaneState): UpgradeStep 
   const isAwaited = ({ uid, isUnderWay }: ControlPlaneState): boolean => uid !== controlPlane.uid || !isUnderWay;
   const silent = survey.controlPlanes.filter((each) => !each.isReady && isAwaited(each));
   if (silent.length > 0) {
-    const message = `Waiting for control plane ${namesOf(silent)} to be Ready before the upgrade continues`;
+    const message = `Waiting for ${planesText(silent)} to be Ready before the upgrade continues`;
     return { step: "Wait", standing: { reason: "ControlPlaneNotReady", message } };
   }
   const verb = survey.cluster === survey.version ? "Node" : "Apply";
@@ -112,8 +112,8 @@ function differing(survey: Present): UpgradeStep | undefined {
   const { components, version } = survey;
   const found = survey.controlPlanes.filter((each) => runsVersion(survey, each) && !each.isAnnounced);
   if (found.length === 0) return undefined;
-  const message = `Cannot upgrade Kubernetes to "${version}" with ConfigMap "${components}": control plane ` +
-    `${namesOf(found)} runs that version with components of another ConfigMap, which are not replaced; ` +
+  const message = `Cannot upgrade Kubernetes to "${version}" with ConfigMap "${components}": ` +
+    `${planesText(found, "runs", "run")} that version with components of another ConfigMap, which are not replaced; ` +
     "name that ConfigMap until all control planes run the version";
   return stop(survey, "Refuse", { reason: "ComponentsChanged", message });
 }
@@ -139,7 +139,8 @@ function stop(survey: Present, step: "Refuse" | "AwaitApproval" | "Wait", standi
 function withCordoned({ controlPlanes }: Present, { reason, message }: UpgradeStanding): UpgradeStanding {
   const cordoned = controlPlanes.filter(hasBegun);
   if (cordoned.length === 0) return { reason, message };
-  return { reason, message: `${message}; control plane ${namesOf(cordoned)} is half done and stays cordoned` };
+  const state = planesText(cordoned, "is half done and stays cordoned", "are half done and stay cordoned");
+  return { reason, message: `${message}; ${state}` };
 }
 
 function isWhole({ kubelet, components }: ControlPlaneState): boolean {

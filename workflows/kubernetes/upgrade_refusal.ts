@@ -47,7 +47,7 @@ function unknownIn(survey: Present): UpgradeStanding | undefined {
     !isUnderWay && (versionIn(kubelet) === undefined || versionIn(components) === undefined);
   const unknown = controlPlanes.filter(isUnknown);
   if (unknown.length === 0) return undefined;
-  return refuse(survey, "VersionUnknown", `cannot determine the versions of control plane ${namesOf(unknown)}`);
+  return refuse(survey, "VersionUnknown", `cannot determine the versions of ${planesText(unknown)}`);
 }
 
 function downgradeIn(survey: Present, { desired, cluster }: Versions): UpgradeStanding | undefined {
@@ -57,7 +57,7 @@ function downgradeIn(survey: Present, { desired, cluster }: Versions): UpgradeSt
   }
   const newer = survey.controlPlanes.filter(({ components }) => isNewer(components, desired));
   if (newer.length === 0) return undefined;
-  return refuse(survey, "Downgrade", `control plane ${namesOf(newer)} runs a later version, and ${todo}`);
+  return refuse(survey, "Downgrade", `${planesText(newer, "runs", "run")} a later version, and ${todo}`);
 }
 
 function skippedIn(survey: Present, { desired, cluster }: Versions): UpgradeStanding | undefined {
@@ -73,7 +73,7 @@ function skippedIn(survey: Present, { desired, cluster }: Versions): UpgradeStan
   return refuse(
     survey,
     "MinorSkipped",
-    `control plane ${namesOf(behind)} is more than one minor version behind, and ${todo}`,
+    `${planesText(behind, "is", "are")} more than one minor version behind, and ${todo}`,
   );
 }
 
@@ -84,10 +84,10 @@ function isSkipped(from: KubernetesVersion, to: KubernetesVersion): boolean {
 function skewIn(survey: Present, { desired }: Versions): UpgradeStanding | undefined {
   const { controlPlanes, workers, cluster, version } = survey;
   const newer = controlPlanes.filter(({ kubelet }) => isNewer(kubelet, desired));
-  if (newer.length > 0) return tooNew(survey, `the kubelet of control plane ${namesOf(newer)} is newer than that`);
+  if (newer.length > 0) return tooNew(survey, `${kubeletsText(newer)} newer than that`);
   if (cluster === version) return undefined;
   const old = controlPlanes.filter(({ kubelet }) => isTooOld(kubelet, desired));
-  if (old.length > 0) return tooOld(survey, `the kubelet of control plane ${namesOf(old)} is too old`);
+  if (old.length > 0) return tooOld(survey, `${kubeletsText(old)} too old`);
   if (workers.nodes === 0) return undefined;
   const unknown = [workers.oldest, workers.newest].find((text) => versionIn(text) === undefined);
   if (unknown !== undefined) {
@@ -121,10 +121,19 @@ function isTooOld(text: string, desired: KubernetesVersion): boolean {
   return version !== undefined && (minorsBetween(version, desired) ?? Infinity) > kubeletSkew;
 }
 
-/** Returns some names for a message, whatever the number of nodes. */
-export function namesOf(nodes: readonly Pick<ControlPlaneState, "node">[]): string {
+/** Returns control planes for a message, with some of their names and the verb for one or for several. */
+export function planesText(
+  nodes: readonly Pick<ControlPlaneState, "node">[],
+  ...[one, several]: [] | [one: string, several: string]
+): string {
   const names = nodes.slice(0, named).map(({ node }) => `"${node}"`).join(", ");
-  return nodes.length > named ? `${names} and ${nodes.length - named} more` : names;
+  const more = nodes.length > named ? ` and ${nodes.length - named} more` : "";
+  const verb = nodes.length === 1 ? one : several;
+  return `control plane${nodes.length === 1 ? "" : "s"} ${names}${more}${verb === undefined ? "" : ` ${verb}`}`;
+}
+
+function kubeletsText(nodes: readonly ControlPlaneState[]): string {
+  return nodes.length === 1 ? `the kubelet of ${planesText(nodes)} is` : `the kubelets of ${planesText(nodes)} are`;
 }
 
 function refuse({ version }: Present, reason: string, cause: string): UpgradeStanding {

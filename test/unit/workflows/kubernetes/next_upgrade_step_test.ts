@@ -465,3 +465,45 @@ Deno.test("nextUpgradeStep: a half done control plane that waits is named in the
   const { standing: { message } } = nextUpgradeStep(surveyedUpgrade(row), clean);
   match(message, /control plane "a" is half done and stays cordoned$/);
 });
+
+const several: [what: string, differs: Partial<PresentUpgrade>, said: RegExp][] = [
+  [
+    "are half done",
+    {
+      ...{ approved: "v1.36.0", cluster: "v1.36.0" },
+      ...planes({ a: { ...underWay, components: "v1.36.0" }, c: { ...cordoned, components: "v1.36.0" } }),
+    },
+    /control planes "c", "a" are half done and stay cordoned$/,
+  ],
+  [
+    "are not Ready",
+    planes({ b: { isReady: false }, c: { isReady: false } }),
+    /for control planes "c", "b" to be Ready/,
+  ],
+  [
+    "run a later version",
+    planes({ a: { components: "v1.37.0" }, b: { components: "v1.37.0" } }),
+    /planes "b", "a" run/,
+  ],
+  [
+    "are behind",
+    planes({ b: { components: "v1.33.0" }, c: { components: "v1.33.0" } }),
+    /planes "c", "b" are more than/,
+  ],
+  [
+    "have later kubelets",
+    planes({ b: { kubelet: "v1.37.0" }, c: { kubelet: "v1.37.0" } }),
+    /: the kubelets of control planes "c", "b" are newer than that, and a kubelet must/,
+  ],
+  [
+    "run other components",
+    { ...begun, ...planes({ b: { ...upgraded, isAnnounced: false }, c: { ...upgraded, isAnnounced: false } }) },
+    /: control planes "c", "b" run that version with components of another ConfigMap/,
+  ],
+];
+
+for (const [what, differs, said] of several) {
+  Deno.test(`nextUpgradeStep: names several control planes that ${what}`, () => {
+    match(nextUpgradeStep(surveyedUpgrade(differs), clean).standing.message, said);
+  });
+}
