@@ -6,7 +6,7 @@ import { readClusterObject } from "../kube/resources.ts";
 import { nodeVersions } from "../kube/update_kinds.ts";
 import { byHand, type HandDeps } from "../os/hand.ts";
 import { handsNamespace } from "../os/hand_pod.ts";
-import { handsImagePattern } from "../os/hands_image.ts";
+import { handsImagePattern, withoutHandsImage } from "../os/hands_image.ts";
 import { type Component, componentsIn, componentsKey, upgradeDigestOf } from "./components.ts";
 import {
   componentsOfHand,
@@ -22,7 +22,7 @@ const namespace = "kube-system";
 /**
  * Gives the order, and waits for its result until its deadline, like `byHand`. Throws Moot (GenerationStale) if the
  * desired version or its components changed before the node had the order, and Refused (HandsMissing) if the setting
- * hands-image is not an image with a digest.
+ * hands-image does not name an image by digest.
  */
 export async function awaitUpgradeOrdered({ kube, image }: HandDeps, order: UpgradeOrder): Promise<UpgradeOutcome> {
   validateUpgrade(order);
@@ -44,7 +44,7 @@ export async function awaitRenewalOrdered({ kube, image }: HandDeps, order: Rene
 
 function needImage(image: string, what: string): void {
   if (handsImagePattern.test(image)) return;
-  throw refused("HandsMissing", `Failed to ${what}: set hands-image to an image with a digest`);
+  throw refused("HandsMissing", `Failed to ${what}: ${withoutHandsImage}`);
 }
 
 /**

@@ -7,6 +7,7 @@ import { readClusterObject } from "../kube/resources.ts";
 import { attempting, ifFound, sideBySide } from "../kube/status.ts";
 import { NodeVersion, nodeVersions } from "../kube/update_kinds.ts";
 import { type GroupNode, groupNodesOf } from "../node_version/group_nodes.ts";
+import { withoutHandsImage } from "../os/hands_image.ts";
 import { type AskedKubernetes, longestText, readAskedKubernetes, retryOf } from "./asked.ts";
 import { kubeadmConfig, readClusterVersion } from "./cluster_version.ts";
 import { readPlanes } from "./control_planes.ts";
@@ -93,8 +94,7 @@ export function troubleWithOrders(
     return { reason: "NotKubeadm", message: `Cannot ${what} that kubeadm did not create: ${state}` };
   }
   if (hasHands) return null;
-  const message = `Cannot ${what}: set hands-image of the worker to an image with a digest`;
-  return { reason: "HandsMissing", message };
+  return { reason: "HandsMissing", message: `Cannot ${what}: ${withoutHandsImage}` };
 }
 
 /** Returns what is unknown about a control plane; while it is upgraded, its static pods may be missing. */

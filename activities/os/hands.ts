@@ -3,15 +3,14 @@ import type { OsOrder, OsOutcome } from "../../workflows/contracts/mod.ts";
 import { byHand, type HandDeps, type HandOrder } from "./hand.ts";
 import { osCommandOf } from "./hand_pod.ts";
 import { booting, osReading } from "./hand_state.ts";
-import { handsImagePattern } from "./hands_image.ts";
+import { handsImagePattern, withoutHandsImage } from "./hands_image.ts";
 import { judgedOrder } from "./order.ts";
 
 /** Gives the order, and waits for its result until its deadline, as `byHand`. */
 export async function givenOrder({ kube, image }: HandDeps, asked: OsOrder): Promise<OsOutcome> {
   const order = judgedOrder(asked);
   if (!handsImagePattern.test(image)) {
-    const state = "setting hands-image does not name an image by digest; set it to the image of the hands";
-    const message = `Failed to order an OS operation on node "${order.node}": ${state}`;
+    const message = `Failed to order an OS operation on node "${order.node}": ${withoutHandsImage}`;
     return { outcome: "Refused", reason: "DriverMissing", message };
   }
   return await byHand({ kube, image }, osHandOf(order));

@@ -133,7 +133,11 @@ Deno.test("awaitUpgradeOrdered: refuses arguments and components of an unexpecte
     match(error.message, /^Failed to read the components in ConfigMap "kube-system\/k8s-1\.36\.1": the URL of kubeadm/);
     return !error.message.includes("secret");
   });
-  await rejects(give(kubeWith(), {}, "registry.example/hands:1"), { type: "HandsMissing" });
+  await rejects(give(kubeWith(), {}, "registry.example/hands:1"), {
+    type: "HandsMissing",
+    message: 'Failed to order an upgrade step on node "cp-1": setting hands-image does not name an image by digest; ' +
+      "set it to the image of the hands",
+  });
 });
 
 Deno.test("awaitUpgradeOrdered: each attempt, verb, content and node has its own pod", () => {

@@ -140,7 +140,12 @@ for (const [what, reason, text, change] of troubles) {
 }
 
 Deno.test("surveyUpgrade: reports HandsMissing without an image of the hands", async () => {
-  equal((await look(new UpgradeStage(), false)).trouble?.reason, "HandsMissing");
+  const { trouble } = await look(new UpgradeStage(), false);
+  equal(trouble?.reason, "HandsMissing");
+  match(
+    trouble?.message ?? "",
+    /^Cannot upgrade control planes: setting hands-image does not name an image by digest; /,
+  );
 });
 
 Deno.test("fault K23 surveyUpgrade: a wait of a worker with hands lasts after a survey of one without them", async () => {
