@@ -1,5 +1,10 @@
 /** `ostler explain REASON`: the meaning of a reason in a condition, the next step of Ostler, and the remedy. */
-import { type UpgradeReason, upgradeReason, upgradeReasons } from "../../workflows/kubernetes/upgrade_reasons.ts";
+import {
+  conditionsOfReason,
+  type UpgradeReason,
+  upgradeReason,
+  upgradeReasons,
+} from "../../workflows/kubernetes/upgrade_reasons.ts";
 import { remedies } from "../../workflows/status/remedies.ts";
 import { Refusal } from "../failure.ts";
 import { styled, type Terminal } from "../terminal.ts";
@@ -29,7 +34,9 @@ export function explainReason(terminal: Terminal, reason: string, output: Format
   }
   const data = {
     reason,
-    ...(upgrade === undefined ? {} : { kubernetesUpgraded: upgrade }),
+    ...(upgrade === undefined
+      ? {}
+      : Object.fromEntries(conditionsOfReason(reason).map((condition) => [keyOf(condition), upgrade]))),
     ...(remedy === undefined ? {} : { pool: { todo: remedy } }),
   };
   const lines = [
@@ -44,10 +51,17 @@ export function explainReason(terminal: Terminal, reason: string, output: Format
 }
 
 function upgradeLines(terminal: Terminal, reason: string, { means, next, todo }: UpgradeReason): string[] {
+  const conditions = conditionsOfReason(reason);
+  const title = `${reason}, of condition${conditions.length === 1 ? "" : "s"} ${conditions.join(" and ")}`;
   return [
-    headOf(terminal, `${reason}, of condition KubernetesUpgraded`),
+    headOf(terminal, title),
     ...titledLines(terminal, [["meaning", means], ["next", next], ["to do", todo]]),
   ];
+}
+
+/** The key of a condition in the data for programs. */
+function keyOf(condition: string): string {
+  return `${condition.charAt(0).toLowerCase()}${condition.slice(1)}`;
 }
 
 function headOf(terminal: Terminal, text: string): string {

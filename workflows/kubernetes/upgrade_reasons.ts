@@ -308,5 +308,25 @@ export function upgradeReason(reason: string): UpgradeReason | undefined {
   return Object.hasOwn(reasons, reason) ? reasons[reason] : undefined;
 }
 
+/** The conditions of a NodeVersion that have these reasons. */
+export type UpgradeCondition = "KubernetesUpgraded" | "CertificatesRenewed";
+
+const onlyOfRenewals = [
+  ...["CertificatesRenewed", "Renewing", "RenewalOff", "RenewalHalted", "RenewalCancelled"],
+  ...["AuthorityExternal", "RestartFailed"],
+];
+const ofBoth = [
+  ...["ClusterBudget", "OutsideWindow", "PolicyConflict", "ControlPlaneNotReady", "EtcdInDoubt", "ApiUnavailable"],
+  ...["NotKubeadm", "HandsMissing", "ControlPlaneUnknown", "KubeadmRefused", "ToolMissing"],
+  // Failures of requests.
+  ...["AccessDenied", "ObjectInvalid", "CloudRefused", "ControlPlaneRefused", "EtcdAccessMissing", "InternalError"],
+];
+
+/** Returns the conditions that can have a reason, or whose message can quote it. */
+export function conditionsOfReason(reason: string): UpgradeCondition[] {
+  if (ofBoth.includes(reason)) return ["KubernetesUpgraded", "CertificatesRenewed"];
+  return onlyOfRenewals.includes(reason) ? ["CertificatesRenewed"] : ["KubernetesUpgraded"];
+}
+
 /** All reasons that are explained. */
 export const upgradeReasons: readonly string[] = Object.keys(reasons);

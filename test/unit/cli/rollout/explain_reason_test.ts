@@ -26,13 +26,20 @@ Deno.test("ostler explain REASON: shows its meaning, the next step and the remed
 
 Deno.test("ostler explain REASON: shows the remedy of a pool beside that of an upgrade", async () => {
   const { out } = await explained("OutsideWindow");
-  assert.match(out, /^OutsideWindow, of condition KubernetesUpgraded$/m);
+  assert.match(out, /^OutsideWindow, of conditions KubernetesUpgraded and CertificatesRenewed$/m);
   assert.match(out, /\n\nOutsideWindow, of a pool\nto do {7}Wait for the next window, or change/);
   const { out: pool } = await explained("Quarantined");
   assert.match(pool, /^Quarantined, of a pool\nto do {7}Change the MachineDeployment: /);
   const data = JSON.parse((await explained("OutsideWindow", "-o", "json")).out);
-  assert.deepEqual(Object.keys(data), ["reason", "kubernetesUpgraded", "pool"]);
+  assert.deepEqual(Object.keys(data), ["reason", "kubernetesUpgraded", "certificatesRenewed", "pool"]);
   assert.deepEqual(Object.keys(data.kubernetesUpgraded), ["means", "next", "todo"]);
+});
+
+Deno.test("ostler explain REASON: names the condition of a renewal of certificates", async () => {
+  const { out } = await explained("RenewalHalted");
+  assert.match(out, /^RenewalHalted, of condition CertificatesRenewed\nmeaning /);
+  const data = JSON.parse((await explained("RenewalHalted", "-o", "json")).out);
+  assert.deepEqual(Object.keys(data), ["reason", "certificatesRenewed"]);
 });
 
 Deno.test("ostler explain REASON: fits into 80 columns, whatever the reason", async () => {

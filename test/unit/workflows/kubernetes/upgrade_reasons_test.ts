@@ -1,6 +1,6 @@
 import { deepEqual, match, ok } from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
-import { upgradeReason, upgradeReasons } from "../../../../workflows/kubernetes/upgrade_reasons.ts";
+import { conditionsOfReason, upgradeReason, upgradeReasons } from "../../../../workflows/kubernetes/upgrade_reasons.ts";
 
 const root = new URL("../../../../workflows/", import.meta.url);
 const folder = readdirSync(new URL("kubernetes/", root)).filter((name) => name !== "upgrade_reasons.ts");
@@ -53,6 +53,26 @@ const ofRequests = [
 Deno.test("upgradeReason: explains nothing that no code reports", () => {
   const known = [...reasonsInSources(), ...ofRequests];
   deepEqual(upgradeReasons.filter((reason) => !known.includes(reason)), []);
+});
+
+/** The reasons that the files of one kind of run report, without those of files that both use. */
+function reasonsIn(...files: string[]): string[] {
+  return files.flatMap((file) => matches(readFileSync(new URL(file, root), "utf8"), /\breason: "(\w+)"/g));
+}
+
+Deno.test("conditionsOfReason: names the condition of each reason that an upgrade or a renewal reports", () => {
+  const renewal = reasonsIn(
+    ...["renew_certificates.ts", "kubernetes/next_renewal_step.ts", "kubernetes/renewal_halts.ts"],
+    "kubernetes/renew_control_plane.ts",
+  );
+  const upgrade = reasonsIn(
+    ...["upgrade_kubernetes.ts", "kubernetes/next_upgrade_step.ts", "kubernetes/upgrade_control_plane.ts"],
+  );
+  ok(renewal.length > 5 && upgrade.length > 5);
+  deepEqual(renewal.filter((reason) => !conditionsOfReason(reason).includes("CertificatesRenewed")), []);
+  deepEqual(upgrade.filter((reason) => !conditionsOfReason(reason).includes("KubernetesUpgraded")), []);
+  deepEqual(conditionsOfReason("UpgradeHalted"), ["KubernetesUpgraded"]);
+  deepEqual(conditionsOfReason("Renewing"), ["CertificatesRenewed"]);
 });
 
 Deno.test("upgradeReason: has sentences about the meaning, the next step and the remedy of each", () => {
