@@ -44,19 +44,24 @@ export async function takeSlot(
   return { reason: "ClusterBudget", message: messageOf(target, limit, { holders, ahead }), until: Date.now() + pause };
 }
 
-function messageOf(
-  { desired }: Seen["target"],
+/** Returns what a pool waits for that got no slot of `limit`. */
+export function messageOf(
+  { desired }: Pick<Seen["target"], "desired">,
   limit: number,
-  { holders, ahead = 0 }: Pick<SlotAnswer, "holders"> & { ahead: number | undefined },
+  { holders, ahead = 0 }: Pick<SlotAnswer, "holders"> & { ahead?: number | undefined },
 ): string {
-  const by = holders.slice(0, 3).join(", ");
+  const first = holders.slice(0, 3);
+  const by = first.join(", ");
   const before = ahead > 0 ? `; ${ahead === 1 ? "1 pool gets" : `${ahead} pools get`} a slot first` : "";
   if (holders.length === 0) return `Waiting for a slot of the shared budget${before}`;
   if (desired?.isControlPlane) {
     return `Only one control plane can be out of service at a time: ${by} has the slot${before}`;
   }
   if (holders.length < limit && ahead > 0) return `Slots of the shared budget are taken, by ${by}${before}`;
-  return `All ${limit} slots of the shared budget are taken, by ${by}${before}`;
+  if (limit === 1) return `The only slot of the shared budget is taken, by ${by}${before}`;
+  // The rest follows from the limit, because a change of the message alone must not be another command in a replay.
+  const rest = limit > first.length ? ` and ${limit - first.length} more` : "";
+  return `All ${limit} slots of the shared budget are taken, by ${by}${rest}${before}`;
 }
 
 function ask(
