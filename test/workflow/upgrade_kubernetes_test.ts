@@ -344,7 +344,7 @@ test("upgradeKubernetes: waits for the slot that the run of a group has", async 
   const handle = await upgrade.start(stage);
   match(
     await reported(upgrade, "ClusterBudget"),
-    /only one control plane can be out at a time: "kube-system.*other\/m"/,
+    /only one control plane can be out of service at a time: "kube-system.*other\/m"/,
   );
   deepEqual(upgrade.given("cordon"), []);
   upgrade.slots = [];
