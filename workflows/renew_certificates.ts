@@ -32,6 +32,7 @@ import { failedRenewal, holdRenewal, renewalHaltIn } from "./kubernetes/renewal_
 import { giveBackSlot, renewSlot, type SlotWork } from "./kubernetes/upgrade_control_plane.ts";
 import { type HeldUpgrade, isHeld } from "./kubernetes/upgrade_halts.ts";
 import { act } from "./kubernetes/upgrade_proxies.ts";
+import { planesText } from "./kubernetes/upgrade_refusal.ts";
 
 type Present = Extract<RenewalSurvey, { state: "Present" }>;
 
@@ -203,7 +204,7 @@ async function leave(run: Run): Promise<void> {
   if (!isLeft) await giveBackSlot(run);
   if (survey.state === "Gone") return;
   const state = isLeft
-    ? `control plane ${underWay.map(({ node }) => `"${node}"`).join(", ")} may still restart its static pods`
+    ? `${planesText(underWay)} may still restart ${underWay.length === 1 ? "its" : "their"} static pods`
     : "no control plane is half done";
   await report(run, { reason: "RenewalCancelled", message: `The renewal of certificates was cancelled: ${state}` });
 }
