@@ -1,4 +1,5 @@
 import { defaultProfiles } from "../profiles/mod.ts";
+import { counted } from "../workflows/policy/counted.ts";
 import { type CheckOptions, checkProfile, type ProfileCheck } from "./check_profile.ts";
 import { TimedOut } from "./failure.ts";
 import { type Finding, findingTable } from "./findings.ts";
@@ -100,7 +101,7 @@ function parametersOf(given: string[]): Record<string, string> {
 
 function text(terminal: Terminal, checks: ProfileCheck[], findings: Finding[]): string {
   const lines = checks.map(({ profile, renderings, providers, findings: own, isCutShort }) => {
-    const tried = renderings === 0 ? "not rendered" : `${renderings} renderings for ${providers.join(", ")}`;
+    const tried = renderings === 0 ? "not rendered" : `${counted(renderings, "rendering")} for ${providers.join(", ")}`;
     return `${profile}: ${isCutShort ? "not finished, " : ""}${countText(own)}; ${tried}\n`;
   });
   return findingTable(terminal, findings) + lines.join("");

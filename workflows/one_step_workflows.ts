@@ -26,6 +26,7 @@ import type {
   RolloutPlan,
 } from "./contracts/mod.ts";
 import { waitsQueueOf } from "./commands/start_options.ts";
+import { counted } from "./policy/counted.ts";
 import { patient } from "./proxies.ts";
 
 // Admits a node: annotates it with the components that it runs, and deletes its JoiningNode. A run starts when the node
@@ -78,7 +79,8 @@ export async function discoverScalingGroups({ cluster }: { cluster?: string }): 
   const object = cluster === undefined ? { name: "" } : { cluster, name: "" };
   const found = await ensureGroupsDiscovered.executeWithOptions({ summary: "Discover scaling groups" }, [{ object }]);
   setCurrentDetails(
-    `Found ${found.groups} groups; created ${found.made.length} ScalingGroups, deleted ${found.removed.length}`,
+    `Found ${counted(found.groups, "group")}; created ${counted(found.made.length, "ScalingGroup")}, ` +
+      `deleted ${found.removed.length}`,
   );
   return found;
 }

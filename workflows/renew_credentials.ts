@@ -18,6 +18,7 @@ import { desiredChanged } from "./commands/messages.ts";
 import { publish, read } from "./proxies.ts";
 import { rollOutMachineDeployment } from "./roll_out_pool.ts";
 import { poolOf, shownAtStart, workflowIdOf } from "./commands/start_options.ts";
+import { counted } from "./policy/counted.ts";
 
 /**
  * Renews due credentials of unchanged pools; starts or signals the rollouts of all other pools, without waiting for
@@ -31,7 +32,8 @@ export async function renewCredentials(input: RenewInput = {}): Promise<RenewRes
   await Promise.all(pools.map((pool) => renew(pool, input)));
   const seen = before + pools.length;
   setCurrentDetails(
-    `Renewed, or requested rollouts to renew, the credentials of ${seen} pools${next ? "; listing more" : ""}`,
+    `Renewed, or requested rollouts to renew, the credentials of ${counted(seen, "pool")}` +
+      `${next ? "; listing more" : ""}`,
   );
   if (next === undefined) return { pools: seen };
   return await continueAsNew<typeof renewCredentials>({ ...input, carried: { after: next, pools: seen } });

@@ -2,6 +2,7 @@
 import type { V1Container, V1Deployment } from "@kubernetes/client-node";
 import { isDeepStrictEqual } from "node:util";
 import type { AutoscalerOutcome, ClusterObject } from "../../workflows/contracts/mod.ts";
+import { counted } from "../counted.ts";
 import { unavailable } from "../failures.ts";
 import { asJsonPatch, type Kube } from "../kube/client.ts";
 import { listClusterObjects, patchClusterStatus, readClusterObject } from "../kube/resources.ts";
@@ -61,7 +62,7 @@ async function keep(kube: Kube, strategy: AutoscalingStrategy): Promise<Standing
 
 function keptWith(where: string, { replicas, wanted }: { replicas: number; wanted: AutoscalerCommand }): Standing {
   const left = wanted.leftOut.length === 0 ? "" : `; skipped: ${wanted.leftOut.join(", ")}`;
-  const says = `${where} has ${replicas} replicas${left}`.slice(0, 1_000);
+  const says = `${where} has ${counted(replicas, "replica")}${left}`.slice(0, 1_000);
   return { outcome: "Kept", reason: wanted.leftOut.length === 0 ? "Kept" : "PartlyKept", says, replicas };
 }
 

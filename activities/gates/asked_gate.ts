@@ -8,6 +8,7 @@ import { lookAtPods } from "./pods.ts";
 import { nodesOf, type Subject } from "./subject.ts";
 import type { V1Node } from "@kubernetes/client-node";
 import { queryPrometheus } from "./prometheus_query.ts";
+import { counted } from "../counted.ts";
 import { refused } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
 import { createObject, type ObjectName, readObject } from "../kube/resources.ts";
@@ -172,7 +173,7 @@ function judge(check: Prometheus, values: readonly number[], samples: readonly n
   const wanted = `wanted ${operator} ${threshold}`;
   const count = (samples ?? []).filter(Number.isFinite).reduce((sum, sample) => sum + sample, 0);
   if (samples !== null && count < minSamples) {
-    return { state: "Unknown", message: `${count} samples, but at least ${minSamples} are required` };
+    return { state: "Unknown", message: `${counted(count, "sample")}, but at least ${minSamples} are required` };
   }
   if (values.length === 0) return { state: "Unknown", message: `the query returned no series, ${wanted}` };
   if (!values.every(Number.isFinite)) {
@@ -180,7 +181,7 @@ function judge(check: Prometheus, values: readonly number[], samples: readonly n
   }
   const breach = values.find((value) => !comparisons[operator](value, threshold));
   const of = `${values.length > 1 ? ` (of ${values.length} series)` : ""}${
-    samples === null ? "" : `, ${count} samples`
+    samples === null ? "" : `, ${counted(count, "sample")}`
   }`;
   if (breach !== undefined) return { state: "False", message: `measured ${breach}${of}, ${wanted}` };
   return { state: "True", message: `measured ${values[0]}${of}, ${wanted}` };
@@ -243,7 +244,7 @@ function judgeJob({ metadata, status }: Job): Finding {
     const why = [failure.reason, failure.message].filter(Boolean).join(": ");
     return { state: "Failed", message: `${job} failed${why ? ` (${why})` : ""}, wanted Complete` };
   }
-  const pods = `${status?.active ?? 0} pods active, ${status?.failed ?? 0} failed`;
+  const pods = `${counted(status?.active ?? 0, "pod")} active, ${status?.failed ?? 0} failed`;
   return { state: "Unknown", message: `${job} has not finished: ${pods}, wanted Complete` };
 }
 

@@ -2,6 +2,7 @@
 import type { V1Pod, V1PodDisruptionBudget } from "@kubernetes/client-node";
 import type { Cluster } from "../cluster.ts";
 import type { ClusterObject, UpgradeCheck, UpgradeFinding } from "../../workflows/contracts/mod.ts";
+import { counted } from "../counted.ts";
 import { wordsOf } from "../etcd/judge.ts";
 import { moot } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
@@ -88,9 +89,10 @@ function whyStuck(pod: V1Pod, budgets: readonly V1PodDisruptionBudget[]): string
   const [first] = own.length > 1 ? own : own.filter(allowsNone);
   if (!first) return undefined;
   const budget = `PodDisruptionBudget ${first.metadata?.namespace}/${first.metadata?.name}`;
+  const pods = first.status?.expectedPods === 1 ? "its only pod" : `all ${first.status?.expectedPods} pods`;
   return own.length > 1
     ? `${nameOf(pod)} is covered by more than one PodDisruptionBudget`
-    : `${nameOf(pod)} is protected by ${budget}, which requires all ${first.status?.expectedPods} pods`;
+    : `${nameOf(pod)} is protected by ${budget}, which requires ${pods}`;
 }
 
 /** Returns whether a budget can never allow an eviction; false while its status does not describe its current spec. */
@@ -115,7 +117,7 @@ export function nodesNotReady(nodes: readonly GroupNode[]): UpgradeFinding[] {
   return [{
     kind: "NodeNotReady",
     stops: false,
-    message: `${names.length} nodes are not Ready: ${listOf(names, ", ")}`,
+    message: `${counted(names.length, "node")} ${names.length === 1 ? "is" : "are"} not Ready: ${listOf(names, ", ")}`,
   }];
 }
 

@@ -2,6 +2,7 @@
  * Drains a node: through the Eviction API, so that PodDisruptionBudgets are respected, and by force only on request.
  */
 import type { Cluster } from "../cluster.ts";
+import { counted } from "../counted.ts";
 import type { V1OwnerReference, V1Pod } from "@kubernetes/client-node";
 import type { Blocker, DrainOrder, DrainOutcome, Unseen } from "../../workflows/contracts/mod.ts";
 import { abreast, attempting, messageOf, statusOf } from "../kube/status.ts";
@@ -169,7 +170,9 @@ function ending(pod: V1Pod, node: NodeFacts, now: number): Promise<Obstacle | un
 function wordsOf(pods: V1Pod[], obstacles: Obstacle[]): string {
   const names = pods.slice(0, 5).map(nameOf).join(", ");
   const why = obstacles.slice(0, 3).map((each) => `${nameOf(each.pod)}: ${each.why}`);
-  return `${pods.length} pods remain (${names})${why.length ? `; ${why.join("; ")}` : ""}`;
+  return `${counted(pods.length, "pod")} remain${pods.length === 1 ? "s" : ""} (${names})${
+    why.length ? `; ${why.join("; ")}` : ""
+  }`;
 }
 
 // The owner of a pod, whom an administrator can contact.

@@ -39,10 +39,11 @@ export function completionOf({ nodes, joins, leaves }: NodeCounts, limit = 1): C
     return { budget, isSettled: false, outdated };
   }
   if (nodes.invalid.length > 0) {
-    const message = `Cannot determine the version of nodes ${namesOf(nodes.invalid)}`;
+    const message = `Cannot determine the version of ${nodesText(nodes.invalid)}`;
     return { budget, isSettled: false, outdated: { status: "Unknown", reason: "NodesInvalid", message } };
   }
-  const message = `All ${nodes.upToDate.length + nodes.mints.length} nodes are up to date`;
+  const all = nodes.upToDate.length + nodes.mints.length;
+  const message = all === 1 ? "The node is up to date" : `All ${all} nodes are up to date`;
   return { budget, isSettled: true, outdated: { status: "False", reason: "NodeVersionsUpToDate", message } };
 }
 
@@ -52,7 +53,9 @@ const wordsOf: Record<NodeClass, string> = {
   ...{ upToDate: "up to date", mints: "new", invalid: "invalid" },
 };
 
-function namesOf(names: readonly string[]): string {
+function nodesText(names: readonly string[]): string {
   const shown = names.slice(0, named).map((name) => `"${name}"`).join(", ");
-  return names.length > named ? `${shown} and ${names.length - named} more` : shown;
+  return `node${names.length === 1 ? "" : "s"} ${shown}${
+    names.length > named ? ` and ${names.length - named} more` : ""
+  }`;
 }

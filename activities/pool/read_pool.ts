@@ -1,5 +1,6 @@
 /** Reads the machines of a pool as a bounded snapshot. */
 import type { Cluster } from "../cluster.ts";
+import { counted } from "../counted.ts";
 import type { Member, PoolQuestion, PoolRef, PoolSnapshot, RepairRules } from "../../workflows/contracts/mod.ts";
 import { backendOf } from "../backends/registry.ts";
 import type { Observation } from "../backends/contract.ts";
@@ -86,7 +87,8 @@ export async function awaitPoolChanged(
 
 function wordsOf({ counts }: PoolSnapshot): string {
   const { machines, updatedReady, old, leaving, ill } = counts;
-  return `${machines} machines: ${updatedReady} updated and ready, ${old} old, ${leaving} being deleted, ${ill} unhealthy`;
+  const states = `${updatedReady} updated and ready, ${old} old, ${leaving} being deleted, ${ill} unhealthy`;
+  return `${counted(machines, "machine")}: ${states}`;
 }
 
 /**

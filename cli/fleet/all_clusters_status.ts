@@ -3,7 +3,7 @@ import type { World } from "../connect/world.ts";
 import type { StatusFlags } from "../rollout/status_command.ts";
 import type { Terminal } from "../terminal.ts";
 import { UsageError } from "../usage_error.ts";
-import { counted } from "../view/counted.ts";
+import { counted } from "../../workflows/policy/counted.ts";
 import { duration } from "../view/durations.ts";
 import { asData } from "../view/output.ts";
 import { plainTable } from "../view/plain_table.ts";

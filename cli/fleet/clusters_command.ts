@@ -1,7 +1,7 @@
 /** `ostler clusters`: shows all clusters in one namespace of Temporal, from Temporal alone. */
 import type { ConnectOptions, World } from "../connect/world.ts";
 import { styled, type Terminal } from "../terminal.ts";
-import { counted } from "../view/counted.ts";
+import { counted } from "../../workflows/policy/counted.ts";
 import { duration } from "../view/durations.ts";
 import { asData, type Format } from "../view/output.ts";
 import { plainTable } from "../view/plain_table.ts";

@@ -9,7 +9,7 @@ import type { NamedCluster } from "../connect/cluster.ts";
 import type { ConnectOptions, World } from "../connect/world.ts";
 import { Refusal } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";
-import { counted } from "../view/counted.ts";
+import { counted } from "../../workflows/policy/counted.ts";
 import type { Format } from "../view/output.ts";
 import { tellConfigs } from "./expected_configs.ts";
 import { osmAtWork } from "./guard.ts";

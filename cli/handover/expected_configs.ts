@@ -19,7 +19,7 @@ import { readFileBoundedSync } from "../bounded_text.ts";
 import type { NamedCluster } from "../connect/cluster.ts";
 import { machineFiles } from "../machine_files.ts";
 import type { Terminal } from "../terminal.ts";
-import { counted } from "../view/counted.ts";
+import { counted } from "../../workflows/policy/counted.ts";
 import type { ConfigLine } from "./pool_line.ts";
 import type { Telling } from "./telling.ts";
 

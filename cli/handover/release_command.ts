@@ -14,7 +14,7 @@ import type { World } from "../connect/world.ts";
 import { Refusal, Unreachable } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";
 import { UsageError } from "../usage_error.ts";
-import { counted } from "../view/counted.ts";
+import { counted } from "../../workflows/policy/counted.ts";
 import { hindrancesOf } from "./hindrances.ts";
 import type { ReleaseFlags } from "./release_flags.ts";
 import { isLeaving, type PlannedPool, plannedPools, releaseLine } from "./release_plan.ts";

@@ -3,7 +3,7 @@ import { casIn } from "../../activities/status/ca_bundle.ts";
 import type { World } from "../connect/world.ts";
 import { Refusal } from "../failure.ts";
 import { styled, type Terminal } from "../terminal.ts";
-import { counted } from "../view/counted.ts";
+import { counted } from "../../workflows/policy/counted.ts";
 import { asData, type Format } from "../view/output.ts";
 import { readTextFile } from "../yaml_file.ts";
 import { UsageError } from "../usage_error.ts";

@@ -25,6 +25,7 @@ import { needVersion, versionNamed, type VersionRow } from "./node_versions.ts";
 import type { PendingChange } from "./pending_change.ts";
 import { readGroup } from "./scaling_groups.ts";
 import { groupOfPool, groupsNamespace } from "../../workflows/commands/start_options.ts";
+import { counted } from "../../workflows/policy/counted.ts";
 
 export interface PlanFlags extends ClusterFlags {
   output: Format;
@@ -121,7 +122,9 @@ async function planOfFile(
   const found = (await readObjects(terminal, file)).filter(({ kind }) => kind === "MachineDeployment");
   const [object] = found;
   if (object === undefined || found.length > 1) {
-    throw new UsageError(`Failed to plan "${file}": it has ${found.length} MachineDeployments; exactly 1 is required`);
+    throw new UsageError(
+      `Failed to plan "${file}": it has ${counted(found.length, "MachineDeployment")}; exactly 1 is required`,
+    );
   }
   try {
     return await plannedForFile(place, { value: object.value, namespace: namespace ?? place.cluster.namespace });

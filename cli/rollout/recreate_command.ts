@@ -8,7 +8,7 @@ import { usualProfileNamespace, type World } from "../connect/world.ts";
 import { Refusal } from "../failure.ts";
 import { calledAs, type Terminal } from "../terminal.ts";
 import { UsageError } from "../usage_error.ts";
-import { counted } from "../view/counted.ts";
+import { counted } from "../../workflows/policy/counted.ts";
 import { planText } from "../view/plan_text.ts";
 import { trustFaults } from "../view/trust_text.ts";
 import { clusterTrust, type TrustRow } from "./ca_trust.ts";

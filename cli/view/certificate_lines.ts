@@ -9,7 +9,7 @@ import {
 } from "../../activities/status/certificate_record.ts";
 import type { VersionRow } from "../rollout/node_versions.ts";
 import { calledAs, styled, type Terminal } from "../terminal.ts";
-import { counted } from "./counted.ts";
+import { counted } from "../../workflows/policy/counted.ts";
 import { duration } from "./durations.ts";
 import { plainTable } from "./plain_table.ts";
 import { printable } from "./printable.ts";

@@ -5,7 +5,7 @@ import type { VersionRow } from "../rollout/node_versions.ts";
 import { type MemberSeen, reportedEtcd } from "../rollout/reported_etcd.ts";
 import { minorsAbove } from "../rollout/version_skew.ts";
 import { calledAs, styled, type Terminal } from "../terminal.ts";
-import { counted } from "./counted.ts";
+import { counted } from "../../workflows/policy/counted.ts";
 import { plainTable } from "./plain_table.ts";
 import { printable } from "./printable.ts";
 import { quorumText } from "./quorum_text.ts";

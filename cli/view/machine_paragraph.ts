@@ -1,7 +1,7 @@
 /** One paragraph about a machine: its state, the reason for it, and the next step with its time. Pure. */
 import type { MachineFacts } from "../rollout/machine_facts.ts";
 import type { RolloutStatus, UnderwayRow } from "../rollout/pool_row.ts";
-import { counted } from "./counted.ts";
+import { counted } from "../../workflows/policy/counted.ts";
 import { clock, duration, moment, range } from "./durations.ts";
 import { waveWindow } from "./wave_bars.ts";
 import type { RolloutPlan } from "../../workflows/contracts/mod.ts";

@@ -2,7 +2,7 @@
 import type { Planned } from "../rollout/planned.ts";
 import { styled, type Terminal } from "../terminal.ts";
 import { changeText } from "./change_text.ts";
-import { counted } from "./counted.ts";
+import { counted } from "../../workflows/policy/counted.ts";
 import { duration, range } from "./durations.ts";
 import { plainTable } from "./plain_table.ts";
 

@@ -3,7 +3,7 @@ import type { UpgradePlan } from "../rollout/planned_upgrade.ts";
 import { stages } from "../rollout/node_versions.ts";
 import type { PlannedUpgrade } from "../../workflows/kubernetes/upgrade_order.ts";
 import { calledAs, styled, type Terminal } from "../terminal.ts";
-import { counted } from "./counted.ts";
+import { counted } from "../../workflows/policy/counted.ts";
 import { plainTable } from "./plain_table.ts";
 import { printable } from "./printable.ts";
 import { type Titled, titledLines } from "./titled_lines.ts";

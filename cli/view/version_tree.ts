@@ -2,7 +2,7 @@
 import type { PoolRow } from "../rollout/pool_row.ts";
 import { type Stage, stages, type VersionRow } from "../rollout/node_versions.ts";
 import { styled, type Terminal } from "../terminal.ts";
-import { counted } from "./counted.ts";
+import { counted } from "../../workflows/policy/counted.ts";
 import { plainTable } from "./plain_table.ts";
 import { phaseText } from "./pool_columns.ts";
 import { printable } from "./printable.ts";

@@ -1,7 +1,7 @@
 /** Waves as bars. */
 import { styled, type Terminal } from "../terminal.ts";
 import { type RolloutStatus, updatedCount } from "../rollout/pool_row.ts";
-import { counted } from "./counted.ts";
+import { counted } from "../../workflows/policy/counted.ts";
 import { moment } from "./durations.ts";
 
 const shown = 10;

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { RolloutObject } from "../../activities/kube/resources.ts";
 import type { Notice, NoticeKind } from "../../workflows/contracts/mod.ts";
+import { counted } from "../../workflows/policy/counted.ts";
 
 /** Maximum characters of a text. */
 const longest = 1_000;
@@ -71,6 +72,7 @@ function endingNotice(entry: unknown): Keyed | undefined {
   const { data } = Ended.safeParse(entry);
   if (!data) return undefined;
   const { startedAt, endedAt, outcome, machines, failed, seconds, reason, ...change } = data;
-  const message = `${machines} machines joined, ${failed} failed, in ${Math.round(seconds / 60)} minutes`;
+  const took = counted(Math.round(seconds / 60), "minute");
+  const message = `${counted(machines, "machine")} joined, ${failed} failed, in ${took}`;
   return { kind: outcome, at: endedAt, reason, message, ...change, key: [startedAt, outcome] };
 }

@@ -1,5 +1,6 @@
 /** Keeps an approval only as long as the approved plan holds. */
 import type { Desired, PoolSnapshot, Rules, WaveState } from "../contracts/mod.ts";
+import { counted } from "../policy/counted.ts";
 import { isCovered, planTerms, termsInForm } from "../policy/forecast.ts";
 import { supplierOf } from "../policy/supplier.ts";
 import { forgetApproval } from "../state/people.ts";
@@ -38,7 +39,9 @@ export function reviewApproval(
   return drop(
     rollout,
     approvedTerms.hash === now.hash
-      ? `the approval was for ${approvedTerms.replicas} machines, but ${now.replicas} are desired now`
+      ? `the approval was for ${counted(approvedTerms.replicas, "machine")}, but ${now.replicas} ${
+        now.replicas === 1 ? "is" : "are"
+      } desired now`
       : "the policy or the pool has changed since the plan was made",
   );
 }

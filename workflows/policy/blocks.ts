@@ -1,6 +1,7 @@
 /** Reasons why nothing more begins, the strongest first. */
 import type { Member, PoolSnapshot, Rules } from "../contracts/mod.ts";
 import { type Census, isIdle } from "./census.ts";
+import { counted } from "./counted.ts";
 import type { Blocked, Situation } from "./turn.ts";
 import type { WaveLook } from "./waves.ts";
 import type { Budget } from "./budget.ts";
@@ -186,8 +187,8 @@ export function waitsForOf(situation: Situation, findings: Findings): string {
   const ours = pool.leaving.find((member) => isIdle(situation, member) && member.node !== undefined);
   const leaving = pool.counts.leaving - pool.leaving.filter(({ id }) => setAside.includes(id)).length;
   if (ours && !isEnoughReady(situation)) return `other machines to be Ready before ${ours.id} is drained`;
-  if (leaving > 0) return `${leaving} machine(s) to be removed`;
-  if (census.joins > 0) return `${census.joins} machine(s) to join`;
+  if (leaving > 0) return `${counted(leaving, "machine")} to be removed`;
+  if (census.joins > 0) return `${counted(census.joins, "machine")} to join`;
   if (wave.gatesDue) return `the gates of wave ${wave.state.index + 1}`;
   if (blocks[0]) return `condition Blocked to clear: ${blocks[0].message}`;
   if (findings.isSpent) return budgetText(findings);
@@ -202,7 +203,8 @@ export function waitsForOf(situation: Situation, findings: Findings): string {
 
 function budgetText({ budget: { changing, ill, total } }: Findings): string {
   if (changing + ill < total) return "room in the budget of a zone";
-  return `room in the budget of ${total} machine(s): ${changing} out of service or changing, ${ill} unhealthy`;
+  const machines = counted(total, "machine");
+  return `room in the budget of ${machines}: ${changing} out of service or changing, ${ill} unhealthy`;
 }
 
 // Maintenance windows as absolute times.

@@ -194,7 +194,7 @@ function ended(
 
 function convergedText({ replicas, revision }: Desired): { reason: string; message: string } {
   if (replicas === 0) return { reason: "ScaledToZero", message: "Scaled to zero machines; secrets are published" };
-  return { reason: "Converged", message: `All ${replicas} machines run revision ${revision}` };
+  return { reason: "Converged", message: `${allRun(replicas)} revision ${revision}` };
 }
 
 /** Ends a rollback. */
@@ -229,6 +229,10 @@ function backText({ memory }: Seen<"memory">, { image, replicas }: Desired): { t
   const back = memory.rollback ?? memory.lastRollback;
   const why = back?.reason ? `: ${back.reason}` : "";
   const how = back?.kind === "Abort" ? `aborted by ${back.by}` : "rolled back";
-  const text = `All ${replicas} machines run ${image} again; revision ${back?.bad.revision} was ${how}${why}`;
+  const text = `${allRun(replicas)} ${image} again; revision ${back?.bad.revision} was ${how}${why}`;
   return { text, phase: back?.kind === "Abort" ? "Aborted" : "RolledBack" };
+}
+
+function allRun(replicas: number): string {
+  return replicas === 1 ? "The machine runs" : `All ${replicas} machines run`;
 }

@@ -125,7 +125,7 @@ function saysOf(
   if (!isAllDone || pending.length === 0) return outdated.message;
   const names = pending.map(({ metadata }) => `"${metadata.name}"`).sort();
   const rest = names.length > named ? ` and ${names.length - named} more` : "";
-  return `${outdated.message}: PendingNode ${names.slice(0, named).join(", ")}${rest}`;
+  return `${outdated.message}: PendingNode${names.length === 1 ? "" : "s"} ${names.slice(0, named).join(", ")}${rest}`;
 }
 
 function survey(version: NodeVersion, seen: Seen): Present {

@@ -3,6 +3,7 @@
  * long.
  */
 import type { VirtualMachineScaleSet } from "@azure/arm-compute";
+import { counted } from "../../counted.ts";
 import { refused, unavailable } from "../../failures.ts";
 import type { Ordered } from "../driver.ts";
 import type { Outcome, Place } from "./api.ts";
@@ -114,7 +115,7 @@ export class AzureOrders {
   ): Promise<string | undefined> {
     const { max } = groupOf(set);
     if (size >= max) {
-      const state = `the scale set has its maximum of ${size} instances`;
+      const state = `the scale set has its maximum of ${counted(size, "instance")}`;
       throw refused("CloudRefused", `Failed to order an instance of "${nameOf(set)}": ${state}`);
     }
     const orders = kept(bound === undefined ? notes.orders : boundTo(notes, bound), vms);

@@ -2,6 +2,7 @@
  * Creates one instance for a token, for all callers and retries: its name contains the token, and Google accepts a name
  * once.
  */
+import { counted } from "../../counted.ts";
 import { refused, unavailable } from "../../failures.ts";
 import type { Instance, Ordered } from "../driver.ts";
 import type { GoogleApi } from "./api.ts";
@@ -31,7 +32,7 @@ export class GoogleOrders {
     if (size >= max) {
       throw refused(
         "CloudRefused",
-        `Failed to order an instance of "${id}": the group has its maximum of ${size} instances`,
+        `Failed to order an instance of "${id}": the group has its maximum of ${counted(size, "instance")}`,
       );
     }
     const refusal = await this.ground.managers.create(group.place, name);

@@ -1,4 +1,4 @@
-import { deepEqual, equal, rejects } from "node:assert/strict";
+import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import { ensureAutoscalerKept } from "../../../../activities/autoscaler/keep_autoscaler.ts";
 import { answer, FakeKube } from "../../../support/fake_kube.ts";
 
@@ -50,7 +50,9 @@ for (
 ) {
   Deno.test(`ensureAutoscalerKept: ${id}`, async () => {
     const kube = kubeWith(enabled, { replicas: before });
-    equal((await keep(kube) as { outcome: string }).outcome, "Kept");
+    const kept = await keep(kube) as { outcome: string; says: string };
+    equal(kept.outcome, "Kept");
+    match(kept.says, after === 1 ? / has 1 replica$/ : / has 0 replicas$/);
     const { enabled: isOn, replicas, observedGeneration } = statusOf(kube);
     deepEqual([specOf(kube).replicas, isOn, replicas, observedGeneration], [after, after > 0, after, 3]);
   });

@@ -97,7 +97,7 @@ Deno.test("awaitNodeDrained: waits while a PodDisruptionBudget protects a pod, a
     if (request === "evict pods apps/web" && refusals++ < 1) throw overBudget();
   };
   deepEqual(await awaited(kube, {}, heartbeats), { outcome: "Drained", evicted: 1 });
-  match(JSON.stringify(heartbeats[0]), /1 pods remain \(apps\/web\); apps\/web: protected by a PodDisruptionBudget/);
+  match(JSON.stringify(heartbeats[0]), /1 pod remains \(apps\/web\); apps\/web: protected by a PodDisruptionBudget/);
 });
 
 Deno.test("awaitNodeDrained: succeeds when the node is deleted, even if pods are still listed on it", async () => {
@@ -139,7 +139,7 @@ Deno.test("Drain: treats a vanished pod as moved", async () => {
 
 Deno.test("Drain: waits for terminating pods without evicting them again", async () => {
   const kube = kubeWith(pod("web", "n", { metadata: due }));
-  match(String(await looks(kube, {}, early, early + 9_999)), /^1 pods remain \(apps\/web\)$/);
+  match(String(await looks(kube, {}, early, early + 9_999)), /^1 pod remains \(apps\/web\)$/);
   deepEqual(moved(kube), []);
 });
 
@@ -184,7 +184,7 @@ Deno.test("Drain: reports a blocker after ten seconds, and only when it is new",
 Deno.test("Drain: reports the end of a blocker after ten seconds, too", async () => {
   const kube = kubeWith(pod("web", "n", { metadata: { ...due, finalizers: [] } }));
   const [known, start] = ["earlier", early - 10_000];
-  match(String(await looks(kube, { known }, start, start + 9_999)), /1 pods remain/);
+  match(String(await looks(kube, { known }, start, start + 9_999)), /1 pod remains/);
   deepEqual(await looks(kube, { known }, start, start + 10_000), {
     ...{ outcome: "Blocked", evicted: 0, blockers: [], key: "" },
   });

@@ -51,4 +51,7 @@ Deno.test("completionOf: describes the rest, and names nodes of unknown version"
     message,
     `Cannot determine the version of nodes ${[0, 1, 2, 3, 4].map((nth) => `"invalid-${nth}"`).join(", ")} and 2 more`,
   );
+  const one = completionOf(countsOf({ invalid: 1 })).outdated;
+  equal(one.message, 'Cannot determine the version of node "invalid-0"');
+  equal(completionOf(countsOf({ upToDate: 1 })).outdated.message, "The node is up to date");
 });

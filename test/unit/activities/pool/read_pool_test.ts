@@ -186,7 +186,7 @@ Deno.test("awaitPoolChanged: ends when a machine changes", async () => {
   const wait = { ...question, fingerprint, until: Number.MAX_SAFE_INTEGER };
   equal(await inActivity(() => awaitPoolChanged(kube.client, wait), { heartbeats }), true);
   notEqual((await readPool(kube.client, question)).fingerprint, fingerprint);
-  deepEqual(heartbeats, ["1 machines: 1 updated and ready, 0 old, 0 being deleted, 0 unhealthy"]);
+  deepEqual(heartbeats, ["1 machine: 1 updated and ready, 0 old, 0 being deleted, 0 unhealthy"]);
 });
 
 Deno.test("awaitPoolChanged: ends at its deadline when nothing changed", async () => {

@@ -66,7 +66,7 @@ Deno.test("ostler plan nodeversion/NAME: shows findings, which the check would h
   assert.match(lines[0] ?? "", /^finding {5}ApiRemoved, which no approval overrides: .*cronjobs of batch\/v1beta1/);
   assert.match(lines[1] ?? "", /DrainImpossible, which no approval overrides: .*apps\/web-1 is protected by/);
   assert.match(lines[2] ?? "", /EtcdInDoubt: etcd has no leader$/);
-  assert.match(lines[3] ?? "", /NodeNotReady: 1 nodes are not Ready: "w-3"$/);
+  assert.match(lines[3] ?? "", /NodeNotReady: 1 node is not Ready: "w-3"$/);
   const { now, findings, approved: is } = await data(made);
   assert.deepEqual([now.step, now.reason, findings.length, is], ["Wait", "ApiRemoved", 4, true]);
 });

@@ -89,6 +89,8 @@ Deno.test("noticesOf: returns the end of the last rollout, also during the next 
   deepEqual([notice?.kind, notice?.at, notice?.message], [
     ...["Converged", "2026-01-01T10:30:00Z", "3 machines joined, 1 failed, in 30 minutes"],
   ]);
+  const [short] = noticesOf({ phase: "Rolling", history: [{ ...ended, machines: 1, failed: 0, seconds: 60 }] });
+  equal(short?.message, "1 machine joined, 0 failed, in 1 minute");
   deepEqual(noticesOf({ ...halted, history: [ended] }).map(({ kind }) => kind), ["Halted", "Converged"]);
 });
 

@@ -289,8 +289,8 @@ const waits: [pool: Member[], difference: Difference, says: RegExp][] = [
     {},
     /other machines to be Ready before old Leaving 1 is drained/,
   ],
-  [[...full, ...members("old", [1, "Leaving"])], {}, /1 machine\(s\) to be removed/],
-  [[...full, ...waiting], { busy: { joining: ["new Held 1"] } }, /1 machine\(s\) to join/],
+  [[...full, ...members("old", [1, "Leaving"])], {}, /1 machine to be removed/],
+  [[...full, ...waiting], { busy: { joining: ["new Held 1"] } }, /1 machine to join/],
   [full, {}, /machine-controller to create a machine/],
   [
     [...members("old", [3, "Ready"]), ...members("new", [1, "NotReady", illSoon])],
@@ -311,7 +311,7 @@ const waits: [pool: Member[], difference: Difference, says: RegExp][] = [
       ...waiting,
     ],
     {},
-    /budget of 1 machine\(s\): 0 out of service or changing, 1 unhealthy/,
+    /budget of 1 machine: 0 out of service or changing, 1 unhealthy/,
   ],
 ];
 
