@@ -6,7 +6,7 @@
 import { Context } from "@temporalio/activity";
 import { beating } from "./kube/polling.ts";
 
-/** Well within the heartbeat timeout, as the SDK throttles heartbeats. */
+/** Milliseconds between heartbeats: far less than the heartbeat timeout, because the SDK throttles heartbeats. */
 const beatMs = 3_000;
 
 type Step = (input: never) => Promise<unknown>;

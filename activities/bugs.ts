@@ -3,14 +3,14 @@ import { Context } from "@temporalio/activity";
 import { ApplicationFailure, CancelledFailure } from "@temporalio/common";
 import { bug } from "./failures.ts";
 
-/** Attempts before an internal error is final, as another worker may succeed if this one is short of memory. */
+/** Attempts before an internal error is final, because another worker may succeed if this one is short of memory. */
 const triesAtMost = 4;
 
 type Step = (input: never) => Promise<unknown>;
 
 /**
- * Returns the same steps; an error that is not a sorted failure becomes an internal error, which is retried a few times
- * only.
+ * Returns the same steps, in which an error that is not one of `failures.ts` becomes an internal error, which is
+ * retried only a few times.
  */
 export function withBugsSorted<Steps extends Record<keyof Steps, Step>>(steps: Steps): Steps {
   const sorted = Object.entries<Step>(steps).map(([name, step]): [string, Step] => [name, async (input) => {

@@ -78,8 +78,8 @@ export class Cloud {
   }
 
   /**
-   * Returns the driver; the first caller opens it, as its library is large. Throws Refused (CloudRefused) if no cloud
-   * is configured; after a failure the next caller opens the driver again.
+   * Returns the driver; the first caller opens it, because its library is large. Throws Refused (CloudRefused) if no
+   * cloud is configured; after a failure the next caller opens the driver again.
    */
   async driver(): Promise<Driver> {
     if (!this.#open) {

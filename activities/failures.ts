@@ -1,4 +1,4 @@
-/** One constructor per class of failure, sorted by what the workflow does next. */
+/** Creates failures: one constructor for each reaction of the workflow. */
 import { ApplicationFailure } from "@temporalio/common";
 import type { BugType, ExpiredType, MootType, RefusedType } from "../workflows/contracts/mod.ts";
 
@@ -27,7 +27,7 @@ export function denied(message: string): ApplicationFailure {
   return ApplicationFailure.retryable(message, "AccessDenied" satisfies RefusedType);
 }
 
-/** An object must be created first; retried for a while, as it may be on its way, then the workflow halts. */
+/** An object must be created first; retried for a while, because it may be created soon, then the workflow halts. */
 export function missing(message: string): ApplicationFailure {
   return ApplicationFailure.retryable(message, "CredentialsMissing" satisfies RefusedType);
 }

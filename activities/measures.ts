@@ -13,7 +13,9 @@ import type {
 } from "../workflows/contracts/mod.ts";
 import { failureTypeOf } from "./failures.ts";
 
-/** The next step of a machine in progress. */
+/**
+ * The next step of a machine in progress: its next join stage (a `Rung`), or the end of its drain, deletion or boot.
+ */
 export type RungAhead = Rung | "drained" | "gone" | "booted";
 
 /** The pool of a machine, and the image in the machine's template. */
@@ -33,7 +35,10 @@ export interface Measures {
   staged(seconds: number, of: Measured): void;
   /** Receives the verdict of an ordered boot of a machine that is updated in place, and the duration of that boot. */
   booted(seconds: number, of: Measured, verdict: BootVerdict["verdict"]): void;
-  /** Replaces the next steps of the machines that a wait observes; an empty list ends the wait. */
+  /**
+   * Receives the next steps of the machines that a wait observes, one per machine, instead of those it received before
+   * from this wait; an empty list when the wait ends.
+   */
   underWay(wait: object, rungs: readonly RungAhead[]): void;
 }
 
@@ -66,7 +71,7 @@ export async function measuredPublish(
   return published;
 }
 
-/** Waits for machines to join, and measures those that became Ready meanwhile. */
+/** Waits for machines to join, and measures how long each machine took that became Ready during the wait. */
 export async function measuredJoin(
   measures: Measures | undefined,
   pool: PoolRef,
@@ -74,13 +79,16 @@ export async function measuredJoin(
 ): Promise<JoinVerdict | Unseen> {
   const ordered = orderedAt();
   const verdict = await measuredWait(measures, [], wait);
-  // A machine that was Ready before this wait was measured then.
+  // A machine that was Ready before this wait was measured by an earlier wait.
   const joined = "joined" in verdict ? verdict.joined.filter(({ readyAt }) => readyAt >= ordered) : [];
   for (const { readyAt, image } of joined) measures?.joined(secondsSince(ordered, readyAt), { pool, image });
   return verdict;
 }
 
-/** Waits and reports `rungs`, or the steps that the wait itself reports, as under way. */
+/**
+ * Runs a wait, and reports the next steps of its machines to `measures`: first `rungs`, then each list that the wait
+ * passes to its callback, and an empty list when the wait ends. Returns the answer of the wait.
+ */
 export async function measuredWait<Answer>(
   measures: Measures | undefined,
   rungs: readonly RungAhead[],
@@ -115,11 +123,15 @@ export function measuredUpdates(measures: Measures | undefined, steps: NodeUpdat
   };
 }
 
-/** Maximum drains that are remembered while they are interrupted, to report what blocks them. */
+/**
+ * Maximum number of interrupted drains whose start is remembered; a drain is interrupted so that the workflow can
+ * report what blocks it.
+ */
 const drainsKept = 10_000;
 
 /**
- * Measures a drain over all its orders; a worker that continues a drain of another worker counts from its own start.
+ * Measures a drain from its first order to its end, over all interruptions. A worker that continues the drain of
+ * another worker measures from its own first order.
  */
 export class DrainMeasure {
   readonly #begun = new Map<string, number>();
@@ -159,7 +171,7 @@ function orderedAt(): number {
   return Context.current().info.scheduledTimestampMs;
 }
 
-// A difference may be negative, as the time of the order is from another machine's clock.
+// A difference may be negative, because the time of the order is from the clock of another machine.
 function secondsSince(from: number, to: number): number {
   return Math.max(0, to - from) / 1000;
 }

@@ -1,4 +1,4 @@
-/** All effects of a rollout; the only export that workers use. */
+/** Creates all activities; workers use only this module of `activities/`. */
 import type {
   AutoscalerActivities,
   AwaitActivities,
@@ -96,10 +96,11 @@ export type Activities =
   & RenewalWaits;
 
 /**
- * Dependencies of the activities. `forecast` is the planner, passed in because decisions are not made here. `cluster` is
- * the name of the worker's cluster in Temporal, if any; `measures` receives durations, if set; `notices` are the
+ * Dependencies of the activities. `forecast` is the planner, passed in because decisions are not made here. `cluster`
+ * is the name of the worker's cluster in Temporal, if any; `measures` receives durations, if set; `notices` are the
  * destinations of notifications. `metricsAccess` lists the servers that gates on metrics may query (none by default);
- * `handsImage` is the image that runs orders on nodes (none by default), and `giveOrder` replaces it.
+ * `handsImage` is the image that runs orders on nodes (none by default); `giveOrder` runs the orders of in-place
+ * updates in another way.
  */
 export type ActivityDeps = Publisher & {
   forecast: Forecast;
@@ -175,7 +176,7 @@ export function createActivities(deps: ActivityDeps): Activities {
   return withFailuresCounted(measures, steps);
 }
 
-/** Runs orders on nodes by the image of the hands; refused without one. */
+/** Runs orders on nodes in pods of the image `handsImage`. Throws Refused (HandsMissing) if none is set. */
 function byHands({ kube, handsImage: image = "" }: ActivityDeps): GiveOrder {
   return (order) => {
     if (image !== "") return givenOrder({ kube, image }, order);

@@ -1,4 +1,4 @@
-/** Limits a worker to the pools of its own cluster, as names of pools and machines mean other objects elsewhere. */
+/** Limits a worker to the pools of its own cluster, because in another cluster the same names mean other objects. */
 import type { ClusterObject, PoolRef } from "../workflows/contracts/mod.ts";
 import { refused } from "./failures.ts";
 

@@ -2,18 +2,18 @@
  * The contract between a rollout and the controller or cloud that creates and deletes the machines of a pool. Each kind
  * of pool has one backend, which `registry.ts` selects; only the backend knows its objects and annotations.
  *
- * All verbs keep these promises:
- * - A verb can run twice, or be interrupted at any request and run again, with the same result. An absent machine
+ * All methods keep these promises:
+ * - A method can run twice, or be interrupted at any request and run again, with the same result. An absent machine
  *   counts as success.
  * - Nothing is ordered twice: the name of an object (a machine, a template, a mark) identifies its order. A backend
  *   whose orders have no such name records a token before the order, and finds the order again by that token.
- * - Reads can be older than the last write. One read alone never proves a failure, and the counts of another
- *   controller are passed on as counts (`counted`), not as facts.
+ * - Reads can be older than the last write. One read alone never proves a failure, and the counts of another controller
+ *   are passed on as counts (`counted`), not as facts.
  * - Failures have the types of `failures.ts`: not found is Moot (MachineGone, GenerationStale); throttled or
  *   unreachable is Transient (ApiUnavailable); a refusal is Refused, with the reason. A lack of capacity is not a
- *   failure of a verb but a state of the machine (`trouble`), because only time or an administrator fixes it.
- * - Some fields are abilities that not every backend has: they are undefined for a backend without the ability, so no
- *   verb throws for that reason.
+ *   failure of a method but a state of the machine (`trouble`), because only time or an administrator fixes it.
+ * - Not every backend has every ability. The field of an ability that a backend lacks is undefined, so no method throws
+ *   because an ability is missing.
  * - A mark chooses a machine as the next one to be deleted. A hold makes the controller wait before it creates the
  *   instance of a machine, or before it deletes the machine. Only marks, holds and cordons of Ostler are removed.
  */
@@ -45,10 +45,13 @@ export interface Backend {
   readonly maker: string;
   /** Returns the message to people about a machine that has not joined although its node is Ready. */
   unseen(node: string): string;
-  /** Where people find the reason why a machine is not deleted, as the end of a sentence. */
+  /**
+   * A hint at where people find the reason why a machine is not deleted, such as "see the log of machine-controller".
+   */
   readonly clues: string;
   /**
-   * Returns the milliseconds between the reads of a wait, because some changes cause no event; undefined if each does.
+   * Returns the milliseconds between the reads of a wait, for a backend in which some changes cause no watch event;
+   * undefined for a backend in which every change causes one.
    */
   readonly lookEvery: (() => number) | undefined;
 
@@ -56,46 +59,50 @@ export interface Backend {
    * Returns the object that the Rollout and Events of a pool are about; undefined if it was deleted. Writes nothing.
    */
   subject(pool: PoolRef): Promise<Subject | undefined>;
-  /** Reads the desired state, which can be that of a deleted pool. Writes nothing. */
+  /** Reads the desired state, or that the pool is being deleted or was deleted. Writes nothing. */
   wanted(pool: PoolRef, question: WantedQuestion): Promise<Wanted>;
-  /** Reads the pool's own machines, not others with its labels. Writes nothing. A deleted pool is Moot or empty. */
+  /**
+   * Reads the pool's own machines, not others with its labels. Writes nothing. For a deleted pool, throws Moot or
+   * returns no machines.
+   */
   observe(pool: PoolRef): Promise<Observation>;
   /** Reads a machine as the planner sees it, even one of another pool; undefined if it was deleted. Writes nothing. */
   member(member: MemberRef): Promise<Member | undefined>;
   /** Reads the progress of a machine, even one of another pool; undefined if it was deleted. Writes nothing. */
   state(member: MemberRef): Promise<MachineState | undefined>;
   /**
-   * Returns whether the pool rolls control planes, if it owns the machine and `node` is that machine's node; else
-   * undefined. Writes nothing.
+   * If the pool owns the machine and `node` is the machine's node, returns whether the pool rolls control planes;
+   * otherwise undefined. Writes nothing.
    */
   owns(member: MemberRef & { node: string }): Promise<{ rollsControlPlanes: boolean } | undefined>;
   /**
-   * Removes mark and hold of a machine and the cordon of its node. Leaves a machine that is being deleted unchanged, so
-   * that it runs on while it is held; with `release` it loses its hold too, and its controller drains it by its own
-   * rules.
+   * Removes mark and hold of a machine and the cordon of its node. A machine that is being deleted stays unchanged, so
+   * that it runs on while it is held. With `release`, such a machine loses its hold too, and its controller then drains
+   * and deletes it by its own rules.
    */
   spare(member: MemberRef & { release?: boolean }): Promise<void>;
   /** Removes marks, holds and cordons of all machines of a pool that is being deleted, whichever pool owns them now. */
   releaseAll(pool: PoolRef): Promise<void>;
   /**
-   * Makes the last good template and profile the desired ones; returns whether there was anything to do. Throws Refused
-   * (LastGoodMissing) without a last good revision.
+   * Makes the last good template and profile the desired ones; returns whether this changed anything. Throws Refused
+   * (LastGoodMissing) if no last good revision is recorded.
    */
   restore(order: RestoreOrder, place: ProfilePlace): Promise<{ changed: boolean }>;
 
   /**
-   * Keeps an autoscaler that Ostler does not configure from removing machines of the pool while it is rolled, and ends
-   * that afterwards; returns what cannot be prevented, as a sentence, or "".
+   * While the pool is rolled, keeps an autoscaler that Ostler does not configure from removing the pool's machines;
+   * afterwards, lets it remove them again. Returns a sentence about changes by the autoscaler that Ostler cannot
+   * prevent; "" if there are none.
    */
   autoscaling(pool: PoolRef, order: { isRolling: boolean }): Promise<string>;
 
   /** Watches all pools of the backend from `start` on. */
   watchAll(deps: WatchDeps): PoolSource;
-  /** Reports changes of the desired state, and of whether the controller has observed that state. */
+  /** Wakes a wait after changes of the desired state, and once the controller has observed that state. */
   newsOfWanted(pool: PoolRef): News;
-  /** Reports changes of a pool, its machines, and the nodes named by `nodes()`. */
+  /** Wakes a wait after changes of a pool, its machines, and the nodes named by `nodes()`. */
   newsOfPool(pool: PoolRef, nodes: () => ReadonlySet<string>): News;
-  /** Reports changes of some machines of a pool, and of the nodes named by `nodes()`, if given. */
+  /** Wakes a wait after changes of some machines of a pool, and of the nodes named by `nodes()`, if given. */
   newsOfMachines(machines: { pool: PoolRef; names: readonly string[] }, nodes?: () => ReadonlySet<string>): News;
 
   /** Orders that admit and delete machines; undefined for a pool whose nodes no controller creates. */
@@ -103,35 +110,37 @@ export interface Backend {
   /** Sets what new machines boot; undefined for machines that boot with a config and secrets published by Ostler. */
   readonly boots: Boots | undefined;
   /**
-   * Returns whether the node that a machine names certainly is the machine's own; Own for a deleted machine. Undefined
-   * for a backend whose machines never name the node of another machine.
+   * Returns whether the node that a machine names is certainly the machine's own, or belongs to another machine, or
+   * whether this is unclear; Own for a deleted machine. The field is undefined for a backend whose machines never name
+   * the node of another machine.
    */
   readonly standing: ((member: MemberRef) => Promise<NodeStanding>) | undefined;
   /** Watches the templates of pools; undefined for a backend that observes every change at once. */
   readonly templates: TemplateWatch | undefined;
   /**
-   * Completes a machine whose node is Ready, before it counts as joined; returns what it still lacks, as words. An
-   * absent machine counts as success. Undefined if a Ready node lacks nothing.
+   * Completes a machine whose node is Ready, before the machine counts as joined. Resolves to what the machine still
+   * lacks, as words for a message; to undefined if it lacks nothing or was deleted. The field is undefined for a
+   * backend whose Ready machines lack nothing.
    */
   readonly welcome: ((member: MemberRef) => Promise<string | undefined>) | undefined;
   /**
-   * Moves the leadership of etcd away from a machine that is about to be deleted, or returns why that is not possible
-   * now. Undefined for machines without etcd.
+   * Moves the leadership of etcd away from a machine that is about to be deleted, or returns the reasons why the
+   * machine must not be deleted now. The field is undefined for machines without etcd.
    */
   readonly relieve: ((order: RelieveMember) => Promise<Relieved>) | undefined;
   /**
-   * Repeats the deletion of a released or replaced machine and returns what is left of it; undefined once it is
-   * deleted. Undefined if one order is enough: `state` then shows what is left.
+   * Repeats the deletion of a released or replaced machine; resolves to what is left of it, and to undefined once it is
+   * deleted. The field is undefined for a backend that needs the order only once: `state` then shows what is left.
    */
   readonly seeOff: ((member: MemberRef) => Promise<MachineState | undefined>) | undefined;
   /**
-   * Turns a change of the config into a change of the template, so that machines are replaced; a repeated order changes
-   * nothing. Returns the new stamp of the template; undefined for a deleted pool.
+   * Writes a digest of the config (the stamp) into the template, so that a changed config changes the template and
+   * machines are replaced. A repeated order changes nothing. Resolves to the stamp; to undefined for a deleted pool.
    */
   readonly stamp: ((stamp: TemplateStamp) => Promise<string | undefined>) | undefined;
-  /** Keeps the machines of a pool although its template has another image, if NodePools update the pool's nodes. */
+  /** Keeps a new image in the pool's template from replacing machines, if NodePools update their nodes in place. */
   readonly keep: ((pool: PoolRef, findStray: FindStray) => Promise<Keeping>) | undefined;
-  /** Returns what wakes the controller during a wait that begins at `now` (epoch ms). */
+  /** Returns an object that wakes the controller if it misses a change in a wait that begins at `now` (epoch ms). */
   readonly waker: ((pool: PoolRef, now: number) => Waker) | undefined;
 }
 
@@ -164,18 +173,18 @@ export interface Orders {
 export type AdmitOrder = MemberRef & { victim?: string };
 
 /**
- * A machine that is about to be deleted; if the machine is lost, the state of its own etcd member does not prevent
- * that.
+ * A machine that is about to be deleted; if the machine is lost, the state of its own etcd member does not prevent the
+ * deletion.
  */
 export type RelieveMember = MemberRef & Omit<RelieveOrder, "until">;
 
-/** The revision to boot, by the name that people use for it. */
+/** The pool, and the revision that its new machines boot, by the name that conditions and Events use. */
 export interface BootOrder {
   pool: PoolRef;
   revision: string;
 }
 
-/** Sets what new machines boot, where the controller or cloud stores that itself. */
+/** Sets what new machines boot, if the controller or the cloud stores that itself. */
 export interface Boots {
   /** Sets the pool to boot the desired revision. */
   publish(order: BootOrder): Promise<Published>;
@@ -260,12 +269,12 @@ export interface RestoreOrder {
   reason: string;
 }
 
-/** Returns the first of these nodes that no NodePool selects, or several do; undefined if each has exactly one. */
+/** Returns the first of these nodes that is selected by no NodePool or by several; undefined if there is none. */
 export type FindStray = (nodes: readonly string[]) => Promise<string | undefined>;
 
 /** Wakes a controller that has not noticed a change, during one wait. */
 export interface Waker {
-  /** Returns the time (epoch ms) of the next read because the controller may be late; Infinity while it is not. */
+  /** Returns the time (epoch ms) of the next read, if the controller may have missed a change; otherwise Infinity. */
   lookBy(members: readonly Member[]): number;
   /** Wakes the controller if it was late at the previous read too; does nothing otherwise. `now` is epoch ms. */
   wake(seen: Observation, now: number): Promise<void>;
@@ -273,7 +282,7 @@ export interface Waker {
 
 /** Watches the objects that show whether a template is observed, so that the answer needs no request. */
 export interface TemplateWatch {
-  /** Begins to watch, so that the first change after a pause costs no more than others. */
+  /** Begins to watch, so that the first change after a pause needs no more requests than later ones. */
   begin(): void;
   /** Returns whether the controller has certainly not observed the desired state; false if that is unknown. */
   isSurelyUnsettled(pool: PoolRef): boolean;
@@ -282,7 +291,7 @@ export interface TemplateWatch {
 // All pools of a backend, as the controller process follows them.
 
 export interface WatchDeps extends ProfilePlace {
-  /** Called with the key of a pool that may have changed, and of each pool at first. */
+  /** Called at the start with the key of each pool, and later with the key of each pool that may have changed. */
   onChange: (key: string) => void;
   /** Whether a cloud is set, so that machines of scaling groups can be repaired. */
   hasCloud: boolean;
@@ -291,12 +300,12 @@ export interface WatchDeps extends ProfilePlace {
   signal: AbortSignal;
 }
 
-/** All pools of a backend, kept up to date by watches; keys are "namespace/name" of the pool, as of its Rollout. */
+/** All pools of a backend, kept up to date by watches; the key of a pool is "namespace/name" of its Rollout. */
 export interface PoolSource {
   keys(): string[];
   /** Returns a pool by its key; undefined for a pool that Ostler does not manage. */
   find(key: string): PoolFacts | undefined;
-  /** Resolves after the first complete lists. */
+  /** Begins the watches; resolves after their first complete lists. */
   start(): Promise<void>;
 }
 
@@ -316,7 +325,10 @@ export interface PoolFacts {
   observed: string;
   /** Labels by which policies select the pool. */
   labels: Record<string, string> | undefined;
-  /** Returns a hash of the pool's unhealthy nodes and their causes (Ready, `conditions`); "" if all are healthy. */
+  /**
+   * Returns a hash of the pool's unhealthy nodes and of the conditions (Ready, or one of `conditions`) because of which
+   * they are unhealthy; "" if all are healthy.
+   */
   illness(conditions: readonly IllCondition[]): string;
 }
 
@@ -338,7 +350,7 @@ export interface Newcomer {
   isHeld: boolean;
 }
 
-/** A machine that its pool replaces once it is deleted. */
+/** A machine whose pool creates another one after its deletion. */
 export interface Remade extends MemberRef {
   uid: string;
   /** Whether the machine is already being deleted. */
@@ -347,7 +359,7 @@ export interface Remade extends MemberRef {
 
 /** Finds and replaces the machine of a node. */
 export interface Makers {
-  /** Returns the machine of a node that its pool replaces after a deletion; undefined for any other. Writes nothing. */
+  /** Returns the machine of a node if its pool replaces deleted machines; otherwise undefined. Writes nothing. */
   find(node: { name: string; uid: string }): Promise<Remade | undefined>;
   /** Deletes the machine so that its pool creates another. */
   replace: Orders["replace"];
@@ -372,10 +384,10 @@ export interface LockRefusal {
 
 /** Locks that nodes which update themselves request before they reboot. */
 export interface RebootLocks {
-  /** Requests the lock for a client's node and returns the node's name; an earlier request keeps its turn. */
+  /** Requests the lock for a client's node and returns the node's name; a repeated request changes nothing. */
   request(client: LockClient): Promise<{ node: string } | LockRefusal>;
   /** Releases the lock of a client's node. */
   release(client: LockClient): Promise<{ node: string } | LockRefusal>;
-  /** Returns the state of a node's lock; a request that still waits costs no read while its node is watched. */
+  /** Returns the state of a node's lock; while the lock is only requested, from the watch if that is up to date. */
   stateOf(node: string): Promise<"Granted" | "Requested" | "Missing">;
 }

@@ -1,11 +1,11 @@
-/** Which nodes belong to which pool, updated machine by machine so that no change needs a pass over all machines. */
+/** Records which nodes belong to which pool, machine by machine, so that no change needs a pass over all machines. */
 
 interface Place {
   node: string;
   pool: string;
 }
 
-/** Nodes of pools by the machines that have them. */
+/** The nodes of pools, each recorded under its machine. */
 export class JoinedNodes {
   #places = new Map<string, Place>();
   #machineOfNode = new Map<string, string>();
@@ -20,7 +20,7 @@ export class JoinedNodes {
     return [...new Set([before, now].flatMap((place) => place ? [place.pool] : []))];
   }
 
-  /** Returns the pool of a node. */
+  /** Returns the pool of a node; undefined for a node without a recorded machine. */
   poolOf(node: string): string | undefined {
     return this.#places.get(this.#machineOfNode.get(node) ?? "")?.pool;
   }

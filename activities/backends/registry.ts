@@ -1,6 +1,6 @@
 /**
- * Selects the backend of a pool by the pool's kind; the only module outside of a backend's folder that imports from
- * it.
+ * Selects the backend of a pool by the pool's kind; the only module outside of the folders of the backends that imports
+ * from them.
  */
 import type { NodeUpdateActivities, PoolKind, PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Cluster } from "../cluster.ts";
@@ -29,7 +29,9 @@ const backends: Record<PoolKind, (kube: Cluster) => Backend> = {
   NodePool: nodePool,
 };
 
-/** Returns the backend of a pool. Throws Refused for an unknown kind, as a newer Ostler may have started the run. */
+/**
+ * Returns the backend of a pool. Throws Refused for an unknown kind, because a newer Ostler may have started the run.
+ */
 export function backendOf(kube: Cluster, { kind = "MachineDeployment", namespace, name }: PoolRef): Backend {
   const found = Object.hasOwn(backends, kind) ? backends[kind] : undefined;
   if (found) return found(kube);
@@ -39,14 +41,17 @@ export function backendOf(kube: Cluster, { kind = "MachineDeployment", namespace
   );
 }
 
-/** Returns the orders that replace a machine. Throws Refused for a node that no controller creates. */
+/**
+ * Returns the orders by which a pool replaces its machines. Throws Refused for a pool whose nodes no controller
+ * creates.
+ */
 export function ordersOf(kube: Cluster, { pool, machine }: MemberRef): Orders {
   const { orders } = backendOf(kube, pool);
   if (orders) return orders;
-  // The planner gives such a pool no order, so this is an internal error or a forgery.
+  // The planner orders no replacement in such a pool, so only an internal error or a forged workflow leads here.
   throw refused(
     "ObjectInvalid",
-    `Failed to replace node "${machine}" of "${pool.namespace}/${pool.name}": no controller creates its nodes`,
+    `Failed to replace node "${machine}" of "${pool.namespace}/${pool.name}": no controller creates this pool's nodes`,
   );
 }
 
@@ -59,8 +64,9 @@ export function beginToWatch(kube: Cluster): void {
 const othersMs = 15_000;
 
 /**
- * Watches the pools of all backends. `start` waits for one complete backend and only a while for the others: their pools
- * are reported once they can be listed, so that a missing CRD or permission affects the pools of one kind alone.
+ * Watches the pools of all backends. `start` waits until one backend has listed its pools, and then at most
+ * `othersWithin` ms for the others. Their pools are reported once they can be listed, so that a missing CRD or
+ * permission affects the pools of one kind alone.
  */
 export function watchAll(
   kube: Cluster,

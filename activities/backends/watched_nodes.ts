@@ -1,6 +1,4 @@
-/**
- * Health of the joined nodes of pools, from the few facts of nodes that decide about it; nothing else of them is kept.
- */
+/** Determines the health of joined nodes from the status of their conditions; nothing else of a node is kept. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { Resource } from "../kube/resources.ts";
@@ -12,7 +10,7 @@ export interface NodeFacts {
   conditions: Record<string, string>;
 }
 
-/** Nodes with the status of their conditions alone, so that a heartbeat changes nothing. */
+/** Nodes, of which only the status of each condition is kept, so that a heartbeat changes nothing. */
 export const watchedNodes: Resource<NodeFacts> = {
   ...{ group: "", version: "v1", plural: "nodes" },
   schema: z.object({
@@ -24,12 +22,18 @@ export const watchedNodes: Resource<NodeFacts> = {
 
 /** The watch of the nodes of all pools of a backend. */
 export interface NodeWatch {
-  /** Returns a hash of a pool's unhealthy nodes and their causes (Ready, `conditions`); "" if all are healthy. */
+  /**
+   * Returns a hash of a pool's unhealthy nodes and of the conditions (Ready, or one of `conditions`) because of which
+   * they are unhealthy; "" if all are healthy.
+   */
   illness(pool: string, conditions: readonly IllCondition[]): string;
   start(): Promise<void>;
 }
 
-/** Returns what is unhealthy about a node, as a short text; "" for a healthy node. */
+/**
+ * Returns the conditions because of which a node is unhealthy, such as "Ready=Unknown"; "Missing" if the node does not
+ * exist, "" if it is healthy.
+ */
 export function illnessOf(node: NodeFacts | undefined, conditions: readonly IllCondition[]): string {
   if (!node) return "Missing";
   const ready = node.conditions["Ready"] ?? "Unknown";
@@ -38,7 +42,7 @@ export function illnessOf(node: NodeFacts | undefined, conditions: readonly IllC
   return [...new Set(ready === "True" ? texts : [`Ready=${ready}`, ...texts])].sort().join(",");
 }
 
-/** Returns a hash of the unhealthy nodes and their causes (Ready, `conditions`); "" if all are healthy. */
+/** Returns a hash of the unhealthy nodes and of the text of `illnessOf` for each; "" if all are healthy. */
 export function illnessAmong(
   nodes: readonly (readonly [name: string, facts: NodeFacts | undefined])[],
   conditions: readonly IllCondition[],

@@ -38,7 +38,8 @@ export function unapprovedAmong(
 }
 
 /**
- * Returns the listed digests of a policy that selects the pool and has `approvedProfiles`; undefined for all others.
+ * Returns the listed digests of a policy that selects the pool and has `approvedProfiles`; undefined for any other
+ * policy.
  */
 function approvedBy(spec: unknown, { metadata }: SelectedPool): readonly unknown[] | undefined {
   const asks = typeof spec === "object" && spec !== null && "approvedProfiles" in spec;

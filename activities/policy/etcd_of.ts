@@ -5,7 +5,10 @@ import type { Etcd } from "./etcd_schema.ts";
 /** The default key of a token in a Secret of the policy's namespace. */
 export const usualKey = "token";
 
-/** Returns undefined without a snapshot, so that the rules are those of versions that did not support snapshots. */
+/**
+ * Returns undefined if the policy stores no snapshots, so that the rules equal those of versions that did not support
+ * snapshots.
+ */
 export function etcdOf({ snapshot = {} }: Etcd, namespace: string): EtcdRules | undefined {
   const { keep, folder, url, tokenSecret } = snapshot;
   if (keep === "Folder" && folder !== undefined) return { snapshot: { keep, folder } };

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { PlainUrl } from "./plain_url.ts";
 
-// Each part of the path is checked, as ".." would lead out of the mounted folder.
+// Each part of the path is checked, because ".." would lead out of the mounted folder.
 const Folder = z.string().max(512).regex(
   /^(\/(?!\.{1,2}(\/|$))[A-Za-z0-9._-]+)+\/?$/,
   'must be an absolute path of letters, digits, ".", "_" and "-", with no part "." or ".."',

@@ -4,7 +4,7 @@ import { candidatesAmong, PolicyFault, readPolicies, readPolicy, type SelectedPo
 
 export type Protection = "Wait" | "Skip" | "Replace";
 
-/** The default, as a protected machine was protected for a reason. */
+/** The default: wait, because a user had a reason to protect the machine. */
 export const usualProtection: Protection = "Wait";
 
 /**

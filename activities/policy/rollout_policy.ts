@@ -105,7 +105,7 @@ export const RolloutPolicySpec = z.strictObject({
 });
 export type RolloutPolicySpec = z.infer<typeof RolloutPolicySpec>;
 
-// Counts and percentages cannot be compared here, as the size of the pool is not known yet.
+// Counts and percentages are not compared with each other, because the size of the pool is not known yet.
 function refuseShrinking(waves: { upTo: PolicyAmount }[], context: z.RefinementCtx): void {
   const highest = { number: 0, string: 0 };
   waves.forEach(({ upTo }, nth) => {

@@ -34,9 +34,9 @@ export interface FoundRules {
 }
 
 /**
- * Reads the rules of the pool at `now` (epoch ms): of the most specific policy in its namespace, or the defaults. Two
- * equally specific policies are a conflict, and so is an unreadable one: nothing new starts then, but secrets are
- * published and renewed as before.
+ * Reads the rules of the pool at `now` (epoch ms): those of the most specific policy in its namespace that selects it,
+ * or the defaults. Two equally specific policies are a conflict, and so is an unreadable policy: nothing new starts
+ * then, but secrets are published and renewed as before.
  */
 export function findRules(kube: Cluster, pool: SelectedPool, now: number): Promise<FoundRules> {
   const { namespace, name } = pool.metadata;
@@ -60,7 +60,7 @@ export function readPolicies(kube: Cluster, namespace: string): Promise<RolloutP
 /** A policy that cannot be used; the message names policy, field and value. */
 export class PolicyFault extends Error {}
 
-/** Returns the rules from the given policies. */
+/** Returns the rules of a pool from the policies of its namespace. Throws PolicyFault if a policy cannot be read. */
 export function rulesAmong(policies: RolloutPolicyObject[], pool: SelectedPool, now: number): Rules {
   const [best, next] = candidatesAmong(policies, pool);
   if (!best) return defaultRules;
@@ -102,7 +102,8 @@ function conflicting([one, other]: [Candidate, Candidate], { metadata }: Selecte
   );
 }
 
-// With a conflict nothing new starts; steps in progress end by the defaults, but lose no local data, and repair is off.
+// With a conflict nothing new starts; steps in progress end by the default rules, but delete no local data, and repair
+// is off.
 function heldRules(conflict: string): Rules {
   return {
     ...{ ...defaultRules, source: "none", conflict },
@@ -116,8 +117,9 @@ function invalid({ namespace, name }: { namespace: string; name: string }, error
   return new PolicyFault(`Failed to read RolloutPolicy "${namespace}/${name}": ${faults.join("; ")}`);
 }
 
-// The value of a URL is not quoted, as it may be refused for the credentials in it. Values below etcd are not quoted
-// either, as a user may have put a token in place of its Secret's name, or such a URL in place of a folder.
+// The value of a URL is not quoted, because it may be refused for the credentials in it. Values below etcd are not
+// quoted either, because a user may have written a token instead of the name of its Secret, or such a URL instead of a
+// folder.
 function faultOf({ path, message, input }: z.core.$ZodIssue): string {
   const place = ["spec", ...path].map(String).join(".");
   const isSecret = path.at(-1) === "url" || path[0] === "etcd";

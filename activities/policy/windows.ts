@@ -4,12 +4,12 @@ import { z } from "zod";
 import { millisecondsOf, PositiveDuration } from "./duration.ts";
 
 const day = 86_400_000;
-/** How far ahead windows are listed (ms), and how many. */
+/** How far ahead intervals are listed (ms), and the maximum number of listed intervals. */
 const horizon = 60 * day;
 const told = 20;
 /**
- * Starts evaluated per window: a window that opens every minute would otherwise cost seconds; later reads find the
- * later starts.
+ * Maximum number of starts that are computed per window: for a window that opens every minute, all would take seconds.
+ * Later reads find the later starts.
  */
 const looked = 500;
 
@@ -37,8 +37,8 @@ export interface Interval {
 
 /**
  * Returns the interval that is open at `now` and the next ones within 60 days, or just the next one if all are later;
- * in order and without overlap, at most 20, in epoch ms. A start skipped by a clock change is moved to its end, and one
- * that occurs twice counts once.
+ * sorted by time and without overlap, at most 20, in epoch ms. A start that a clock change skips is moved to the end of
+ * the skipped time, and a start that occurs twice counts once.
  */
 export function openIntervals(windows: readonly PolicyWindow[], now: number): Interval[] {
   const all = windows.flatMap((window) => intervalsOf(window, now)).sort((a, b) => a.from - b.from);
@@ -51,7 +51,8 @@ function intervalsOf({ cron, duration, timeZone }: PolicyWindow, now: number): I
   const length = millisecondsOf(duration);
   const clock = clockOf(cron, timeZone);
   const found: Interval[] = [];
-  // The start before `now - length` is over; croner returns starts after the given time, in whole seconds.
+  // A window that opened before `now - length` is closed again; croner returns starts after the given time, in whole
+  // seconds.
   let start = clock.nextRun(new Date(now - length));
   while (start && found.length < looked) {
     const from = start.getTime();

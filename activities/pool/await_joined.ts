@@ -24,14 +24,23 @@ interface JoinQuestion {
   machines: { machine: string; deadlines: JoinDeadlines }[];
 }
 
+/**
+ * The progress of a machine: it has joined, was deleted, or has `rung` as its next join stage; `says` is what it lacks.
+ */
 type Climb = { joined: Joined } | { gone: true } | { rung: Rung; says: string; failed?: true; isUnclear?: true };
 
-/** Milliseconds of reading before a deadline counts: after an outage no machine is late at the first read. */
+/**
+ * A wait that begins after a deadline reads for this time (ms) before the deadline counts, so that after an outage no
+ * machine is late at the first read.
+ */
 const graceMs = 30_000;
-/** Milliseconds between reads while a machine names the node of another, whose changes do not wake this wait. */
+/**
+ * Milliseconds between reads while a machine names the node of another machine, because changes of the other machine do
+ * not wake this wait.
+ */
 const unclearMs = 10_000;
 
-/** Receives at each read the next stages of the machines that have neither joined nor been deleted. */
+/** Receives at each read the next join stage (a `Rung`) of each machine that has neither joined nor been deleted. */
 export type RungsTold = (rungs: readonly Rung[]) => void;
 
 /** Ends when each machine has joined, was deleted, or missed the deadline of its next stage. */
@@ -69,7 +78,7 @@ function judgementStart({ machines }: JoinQuestion, now: number): number {
   return isOverdue ? now + graceMs : now;
 }
 
-/** Returns the next time at which a machine may be late; a moment after it, as a timer may be early. */
+/** Returns the next time at which a machine may be late (epoch ms), and 1 ms more, because a timer may fire early. */
 function nextDeadline({ machines }: JoinQuestion, judgeFrom: number): number {
   const now = Date.now();
   const times = [judgeFrom, ...machines.flatMap(({ deadlines }) => Object.values(deadlines) as number[])];
@@ -79,7 +88,7 @@ function nextDeadline({ machines }: JoinQuestion, judgeFrom: number): number {
 interface Watch {
   question: JoinQuestion;
   judgeFrom: number;
-  /** Nodes of the machines, by name; a read adds those it finds. */
+  /** Names of the nodes of the machines; a read adds the nodes that it finds. */
   nodes: Set<string>;
   told: RungsTold;
   /** Receives whether a machine names a node that may not be its own. */
@@ -119,7 +128,7 @@ async function climbOf(kube: Cluster, watch: Pick<Watch, "question" | "nodes">, 
   return lacks ? { rung: "ready", says: lacks } : climb;
 }
 
-/** Returns the next stage of a machine, or the facts it joined with; pure. */
+/** Returns the next join stage of a machine, or the facts about a machine that has joined; pure. */
 export function rungOf(
   machine: MachineState,
   node: NodeFacts | undefined,
@@ -174,7 +183,7 @@ async function failure(
 ): Promise<JoinFailure> {
   const { rung, says } = "says" in climb ? climb : { rung: "gates" as const, says: "" };
   const state = await backendOf(kube, pool).state({ pool, machine });
-  // A machine reports under its own name, or under the host name that its cloud gave it as an address.
+  // A machine reports under its own name, or under the host name that its cloud gave it, which is one of its addresses.
   const addresses = state?.addresses ?? [];
   const names = [machine, ...addresses];
   const [event, certificate, report] = await Promise.all([

@@ -1,5 +1,6 @@
 /**
- * Waits until a control plane machine may be removed: moves its etcd leadership away, and stores a snapshot if ordered.
+ * Waits until a machine of a control plane may be removed or stopped: moves its etcd leadership away, and stores a
+ * snapshot if ordered.
  */
 import type { Cluster } from "../cluster.ts";
 import type { PoolRef, Relieved, RelieveOrder } from "../../workflows/contracts/mod.ts";

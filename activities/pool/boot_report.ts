@@ -6,7 +6,7 @@ import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { ifFound } from "../kube/status.ts";
 
-/** The one line that each machine keeps under its own name. */
+/** The report that a machine keeps under its own name, as one line of JSON. */
 const BootReport = z.object({
   phase: z.enum(["bootstrap", "setup"]),
   step: z.string(),
@@ -21,7 +21,7 @@ const freshMs = 3_600_000;
 
 type BootReport = z.infer<typeof BootReport>;
 
-/** Returns the last report under one of the names of a machine in words, or undefined if none can be read. */
+/** Returns the last report under one of the names of a machine, in words; undefined if none can be read. */
 export async function lastBootReport(kube: Kube, pool: PoolRef, names: string[]): Promise<string | undefined> {
   const reports = (await readReports(kube, pool))?.data ?? {};
   const report = names.map((name) => parsed(reports[name])).find((each) => each !== undefined);
@@ -38,13 +38,16 @@ export function silenceOf(addresses: string[]): string {
     `server's certificate, or has an expired token; run "journalctl -u bootstrap -u setup" on ${place}`;
 }
 
-/** Returns whether a report is less than an hour old, and so is kept even if no machine has its key as name. */
+/**
+ * Returns whether a report is less than an hour old. Such a report is kept even if no machine has the name under which
+ * it is stored.
+ */
 export function isFresh(line: string | undefined): boolean {
   const age = Date.now() - Date.parse(parsed(line)?.at ?? "");
   return age > -freshMs && age < freshMs;
 }
 
-/** Reads the ConfigMap of the reports; its content is arbitrary. */
+/** Reads the ConfigMap of the reports; undefined if it does not exist. Machines can write any content. */
 export function readReports(kube: Kube, pool: PoolRef): Promise<V1ConfigMap | undefined> {
   const where = { name: namesOf(pool).bootReport, namespace: secretsNamespace };
   return ifFound(kube.core.readNamespacedConfigMap(where));

@@ -14,13 +14,19 @@ export class Outlook {
   #steadySince = -Infinity;
   #gone = new Map<string, { since: number; asked: number }>();
 
-  /** Records that the API server answered; after a pause no machine is due before it has had time to report. */
+  /**
+   * Records that the API server answered; after a pause, no machine is due for repair before its kubelet has had time
+   * to report.
+   */
   looked(now: number): void {
     if (now - this.#last > pauseMs) this.#steadySince = now;
     this.#last = now;
   }
 
-  /** Returns the members, of which none is due or lost until 30 s after the first read that follows an outage. */
+  /**
+   * Returns the members; until 30 s after the first read that follows an outage, none of them counts as due for repair
+   * or as lost.
+   */
   tempered(members: Member[]): Member[] {
     const from = this.#steadySince + graceMs;
     return members.map(({ lost, ...each }) => ({
@@ -30,7 +36,7 @@ export class Outlook {
     }));
   }
 
-  /** Returns when a machine's node was first missing, which the cluster does not record. */
+  /** Returns when a machine's node was first missing (epoch ms), which the cluster does not record. */
   missed(machine: string, now: number): number {
     for (const [key, { asked }] of this.#gone) if (now - asked > rememberedMs) this.#gone.delete(key);
     const since = this.#gone.get(machine)?.since ?? now;

@@ -20,19 +20,22 @@ export type Forecast = (
   },
 ) => RolloutPlan;
 
-/** Dependencies of planning: decisions are not made here, so the planner is passed in. */
+/** Dependencies of planning. `forecast` is passed in, because activities make no decisions. */
 export interface Planner {
   kube: Cluster;
   profileNamespace: string;
   forecast: Forecast;
 }
 
-/** Maximum machines of a wave that a plan in a history lists by name; the plan's hash covers all of them. */
+/**
+ * Maximum number of machines per wave that a plan in a workflow's history names; the hash of the plan covers all of
+ * them.
+ */
 const named = 20;
 
 /**
- * Returns the plan as a history keeps it: bounded. Throws Moot (GenerationStale) if `templateHash` is given and another
- * template is desired by now.
+ * Returns the plan with at most `named` machines per wave, because it is stored in a workflow's history. Throws Moot
+ * (GenerationStale) if the pool was deleted, or if `templateHash` is given and is not the desired template.
  */
 export async function planRollout(
   planner: Planner,

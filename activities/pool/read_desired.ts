@@ -23,7 +23,7 @@ export async function readDesired(reader: DesiredReader, pool: PoolRef): Promise
 /** The desired state, and what else its read has shown. */
 export interface FoundDesired extends Pick<WantedPool, "isUnused"> {
   seen: DesiredState;
-  /** The objects that its config is rendered from; absent for a backend that publishes by itself. */
+  /** The objects from which the pool's config is rendered; absent for a backend that itself sets what machines boot. */
   source?: ConfigSource;
 }
 
@@ -46,7 +46,10 @@ export function findDesired(
   });
 }
 
-/** Replaces the budget of any policy for control planes, as etcd can lose only one member at a time. */
+/**
+ * Sets the budget of a pool of control planes to one machine, whatever budget its policy has, because etcd can lose
+ * only one member at a time.
+ */
 function oneAtATime(rules: Rules): Rules {
   const { urgency } = rules.budget;
   const budget = { machines: 1, perZone: null, zones: "Parallel" as const, cluster: 1 };
@@ -66,7 +69,7 @@ export async function awaitDesiredSettled(
     every: 250,
     look: async () => {
       // While the watch shows that the controller has not observed the desired state, an event causes no new read. A
-      // read by the clock does not rely on the watch.
+      // read at an interval does not rely on the watch.
       if (missing && news.isNew && backend.templates?.isSurelyUnsettled(pool)) return { missing };
       const seen = await readDesired(reader, pool);
       if (seen.state !== "Present" || seen.desired.settled) return { answer: seen };
@@ -76,7 +79,7 @@ export async function awaitDesiredSettled(
     expired: (missing) =>
       expired(
         "SettleExpired",
-        `Failed to roll out "${pool.namespace}/${pool.name}": ${missing}; check that it is running`,
+        `Failed to roll out "${pool.namespace}/${pool.name}": ${missing}; check that ${backend.maker} is running`,
       ),
   });
 }

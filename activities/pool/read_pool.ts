@@ -22,8 +22,8 @@ const longestRestMs = 5_000;
 const unclearMs = 10_000;
 
 /**
- * Returns counts and the next few members of each group; at the first read after an outage no machine is due for
- * repair.
+ * Returns counts and the first few machines of each group, such as outdated, joining or unhealthy ones. At the first
+ * read after an outage, no machine is due for repair.
  */
 export function readPool(kube: Cluster, question: PoolQuestion, budgets?: BudgetPlace): Promise<PoolSnapshot> {
   return look(kube, question, budgets).then(({ snapshot }) => snapshot);
@@ -48,7 +48,7 @@ function look(
 
 /**
  * Ends when the pool differs from `fingerprint` (returns true), at the latest at `until` (epoch ms). The wait also
- * wakes the controller that makes the machines if that has not noticed a change that it has to act on.
+ * wakes the controller that creates the machines, if the controller has missed a change.
  */
 export async function awaitPoolChanged(
   kube: Cluster,
@@ -62,7 +62,8 @@ export async function awaitPoolChanged(
   const backend = backendOf(kube, question.pool);
   using news = backend.newsOfPool(question.pool, () => nodes);
   const waker = backend.waker?.(question.pool, Date.now());
-  // Two machines that name one node can be of two pools; changes of the other pool do not wake this wait, so it reads again.
+  // Two machines that name one node can be of two pools. Changes of the other pool do not wake this wait, so it reads
+  // at an interval.
   const doubt = (): number => members.some(({ unclear }) => unclear !== undefined) ? Date.now() + unclearMs : Infinity;
   const lookBy = (): number =>
     Math.min(Date.now() + (backend.lookEvery?.() ?? Infinity), waker?.lookBy(members) ?? Infinity, doubt(), lackAt);
@@ -92,8 +93,8 @@ function wordsOf({ counts }: PoolSnapshot): string {
 }
 
 /**
- * Reads every member of the pool with the facts of its node; without `repair` no machine is ever due. Reads no budget, as
- * a person who plans may not have the permission.
+ * Reads every member of the pool with the facts of its node; without `repair` no machine is ever due. Does not read the
+ * shared budgets, because a user who plans may not have the permission.
  */
 export async function readMembers(
   kube: Cluster,
@@ -107,9 +108,12 @@ export async function readMembers(
 interface Finding {
   pool: PoolRef;
   repair: RepairRules;
-  /** The Ready machines that are in progress; absent means all. */
+  /** The Ready machines whose replacement is still in progress; if absent, all count as such. */
   unproven?: ReadonlySet<string>;
-  /** Where the shared budgets are; without it no upgrade of Kubernetes keeps a machine. */
+  /**
+   * Namespace of the shared budgets; without it, they are not read, so control planes that are being upgraded are not
+   * kept.
+   */
   profileNamespace?: string;
 }
 
@@ -151,7 +155,10 @@ async function findMembers(
 /** Milliseconds that a condition typically takes; only what lasts longer is reported. */
 const usualMs = 30_000;
 
-/** The condition that a machine waits for on its node, since (epoch ms). */
+/**
+ * The unmet condition of a machine's node, and since when it is unmet (epoch ms); `since` is Infinity if the node lacks
+ * nothing.
+ */
 interface Wait {
   since: number;
   lacks?: string;
@@ -176,8 +183,8 @@ function lasting(member: Member, { since, lacks }: Wait = { since: Infinity }, n
 const longestText = 300;
 
 /**
- * Removes the node from a machine if it belongs to another machine; while the owner of the node is unclear, the machine
- * is kept.
+ * Removes the node from a machine if the node belongs to another machine. While the owner of the node is unclear, the
+ * machine is neither replaced nor repaired.
  */
 function settled({ node, ...member }: Member, standing: NodeStanding): Member {
   const named = node === undefined ? member : { ...member, node };
@@ -195,7 +202,8 @@ interface Judgement {
   facts: NodeFacts | undefined;
 }
 
-// The controller that makes the machines remembers that a node was Ready once; only the Node shows whether it still is.
+// The controller that creates the machines remembers that a node was Ready once; only the Node shows whether it still
+// is.
 function judged({ kube, pool, repair, facts }: Judgement, member: Member): Member {
   const zone = facts?.zone ? { zone: facts.zone } : {};
   const isLeaving = member.phase === "Leaving" && member.node !== undefined;

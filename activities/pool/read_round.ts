@@ -19,8 +19,8 @@ import { readPool } from "./read_pool.ts";
 import { snapshotOf } from "./snapshot.ts";
 
 /**
- * Reads the desired state; then the machines, if the controller has observed that state and its template is that of the
- * question.
+ * Reads the desired state. Also reads the machines, if the controller has observed that state and the desired template
+ * is the one in the question; otherwise `pool` is null.
  */
 export async function readRound(
   reader: DesiredReader,
@@ -33,8 +33,9 @@ export async function readRound(
 }
 
 /**
- * Reads what earlier runs recorded and the desired state, and publishes the config if that state is settled; `measures`
- * receives the duration. Throws Moot (GenerationStale) if `revision` is given and is not the desired revision.
+ * Reads what earlier runs recorded, and the desired state; publishes the config if the controller has observed that
+ * state. `measures` receives the duration. Throws Moot (GenerationStale) if `revision` is given and is not the desired
+ * revision.
  */
 export async function publishDesired(
   publisher: Publisher,

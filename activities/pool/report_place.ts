@@ -1,6 +1,7 @@
 /**
- * The ConfigMap that machines report to while they boot. Their token may patch it, and so make it immutable, fill it,
- * delay its deletion, or have it garbage-collected: it is fixed or recreated, and no publication depends on it.
+ * Keeps the ConfigMap to which machines report while they boot. With their token they can patch it, and so make it
+ * immutable, fill it, add a finalizer, or add an owner so that it is garbage-collected. So a damaged ConfigMap is
+ * recreated, and no publication depends on it.
  */
 import type { Cluster } from "../cluster.ts";
 import type { V1ConfigMap } from "@kubernetes/client-node";
@@ -13,7 +14,7 @@ import { asMergePatch } from "../kube/client.ts";
 import { ifFound } from "../kube/status.ts";
 import { isFresh, readReports } from "./boot_report.ts";
 
-/** Number of machines that are checked in one pass; a later pass checks the rest. */
+/** Maximum number of reports whose machine is looked up in one pass; later passes check the others. */
 const lookedAt = 20;
 /** Characters, with metadata, above which the ConfigMap is recreated: the API server accepts a mebibyte of data. */
 const largest = 800_000;
@@ -31,7 +32,7 @@ export async function ensureBootReport(kube: Cluster, pool: PoolRef): Promise<vo
   }
 }
 
-/** Deletes the ConfigMap; no finalizer can delay that. */
+/** Deletes the ConfigMap; first removes its finalizers, which could delay the deletion. */
 export async function removeBootReport(kube: Cluster, pool: PoolRef): Promise<void> {
   const where = placeOf(pool);
   const body = { metadata: { finalizers: null } };

@@ -1,6 +1,6 @@
 /**
- * The pools that wait for a slot of a shared budget, in an annotation of its ConfigMap and not in its data: workers of
- * any version count each data key as a slot.
+ * The queue of pools that wait for a slot of a shared budget. It is an annotation of the ConfigMap of that budget and
+ * not part of the data, because workers of each version count each data key as a slot.
  */
 import { Buffer } from "node:buffer";
 import { z } from "zod";
@@ -13,8 +13,9 @@ const staleMs = 240_000;
 /** Time (ms) between two writes of a place in the queue. */
 const refreshMs = 60_000;
 /**
- * Maximum number of places that are kept, and of their bytes: each place is rewritten with all others, and the API
- * server accepts 256 KiB. A pool behind them gets a place at a later request, once fewer pools come before it.
+ * Maximum number of places that are kept, and of their bytes: each write contains all places, and the API server
+ * accepts 256 KiB of annotations. A pool that finds no room gets a place at a later request, once fewer pools come
+ * before it.
  */
 const most = 50;
 const mostBytes = 32 * 1024;
@@ -62,8 +63,9 @@ export function placeOf(queue: Queue, key: string, { now, urgency, limit, since 
 }
 
 /**
- * Returns how many pools come before that place: more urgent ones, and those that waited first. A pool whose limit is
- * below the number of taken slots (`held`) does not count, as the next free slot is not for that pool.
+ * Returns how many pools come before that place: pools with a higher urgency, and pools with the same urgency that have
+ * waited longer. A pool whose limit is below the number of taken slots (`held`) does not count, because it cannot get
+ * the next free slot.
  */
 export function aheadOf(queue: Queue, key: string, { place, held }: { place: Place; held: number }): number {
   return Object.entries(queue)
@@ -83,8 +85,8 @@ function firstOf(queue: Queue): Queue {
 }
 
 /**
- * Returns whether a place must be written, as it is new, has another urgency or limit, or was written long ago; or
- * whether it must be removed, as it is not one of the first any more.
+ * Returns whether the annotation must be written: because the place is new, has another urgency or limit, or was
+ * written a minute ago; or because it is not one of the kept places any more.
  */
 export function isPlaceNews(queue: Queue, key: string, place: Place): boolean {
   const before = queue[key];
@@ -93,14 +95,17 @@ export function isPlaceNews(queue: Queue, key: string, place: Place): boolean {
     place.seen - before.seen >= refreshMs;
 }
 
-/** Returns the annotation with a place, or without it; null removes an annotation without places. */
+/**
+ * Returns the annotation with the place of a pool, or without it if no place is given; null, which removes the
+ * annotation, if no place is left.
+ */
 export function annotationOf(queue: Queue, key: string, place?: Place): string | null {
   const { [key]: _, ...others } = queue;
   const places = firstOf(place ? { ...others, [key]: place } : others);
   return Object.keys(places).length === 0 ? null : JSON.stringify(places);
 }
 
-/** Returns the key of a pool. */
+/** Returns the key of a pool, "cluster/namespace/name"; the cluster can be "". */
 export function queueKeyOf({ cluster = "", namespace, name }: PoolRef): string {
   return `${cluster}/${namespace}/${name}`;
 }

@@ -1,6 +1,7 @@
 /**
- * Budgets that pools share, one for all and one for control planes: a ConfigMap each, with one key per machine that is
- * out of service, whose value is the time at which its slot was taken.
+ * Budgets that pools share: one for all pools, and one for control planes. Each is a ConfigMap with one key (a slot)
+ * per machine that is out of service. The value is the time at which the slot was taken, or ends for an upgrade of
+ * Kubernetes.
  */
 import type { V1ConfigMap } from "@kubernetes/client-node";
 import type { BudgetName, PoolRef, SlotAnswer, SlotOrder } from "../../workflows/contracts/mod.ts";
@@ -33,7 +34,8 @@ const atRest = ["Converged", "RolledBack", "Aborted"];
 
 /**
  * Takes a slot for the machine, unless it has one; returns the holders if all slots are taken, or if pools that come
- * first wait for all free ones. A pool that gets none is queued, so that no holder can take its slot again at once.
+ * first wait for all free ones. A pool that gets no slot is queued, so that a pool that releases a slot cannot take it
+ * again at once.
  */
 export function ensureSlotTaken(
   { kube, profileNamespace }: BudgetKeeper,
@@ -80,8 +82,9 @@ export function ensureSlotTaken(
 }
 
 /**
- * Returns the end of a slot of an upgrade, which has no Rollout that shows whether it is at rest. The end takes the place
- * of the start, so that workers of an earlier version respect the slot until then, too.
+ * Returns the end of a slot of an upgrade, because an upgrade has no Rollout that shows whether it is at rest;
+ * undefined for the slot of a pool. The end is stored instead of the start, so that workers of an earlier version
+ * respect the slot until then, too.
  */
 function endOf(pool: PoolRef, until: number | undefined, now: number): string | undefined {
   if (pool.kind !== "ScalingGroup" || upgradeIn(pool) === undefined) return undefined;
@@ -125,7 +128,7 @@ export function isNow(now: number): (slot: UpgradeSlot) => boolean {
   return ({ until }) => until > now && until <= now + longestSlotMs + freshMs;
 }
 
-/** Releases the pool's slots except those of `machines`; without machines also its place among those that wait. */
+/** Releases the pool's slots except those of `machines`; if there are none, also its place in the queue. */
 export function ensureSlotsKept(
   { kube, profileNamespace }: BudgetKeeper,
   { pool, machines, of = "Pools" }: { pool: PoolRef; machines: string[]; of?: BudgetName },
@@ -160,7 +163,7 @@ function readBudget(keeper: Ledger): Promise<V1ConfigMap | undefined> {
   return ifFound(keeper.kube.core.readNamespacedConfigMap({ name: nameOf[keeper.of], namespace }));
 }
 
-/** Returns false on a conflict: another writer was first. */
+/** Creates or patches the ConfigMap; returns false on a conflict with another writer. */
 async function write(
   keeper: Ledger,
   map: V1ConfigMap | undefined,
@@ -211,7 +214,7 @@ function keyOf({ cluster, namespace, name }: PoolRef, machine: string): string {
   return (cluster === undefined ? place : [cluster, ...place]).join(separator);
 }
 
-/** Returns whether a slot is the pool's, and `machine`'s if given; a key without a cluster may be of any cluster. */
+/** Returns whether a slot is the pool's, and is for `machine` if given; a key without a cluster matches any cluster. */
 function isOf(pool: PoolRef, key: string, machine?: string): boolean {
   const parts = partsOf(key);
   const isPool = parts.namespace === pool.namespace && parts.name === pool.name;
@@ -230,7 +233,7 @@ function namedOf(pool: PoolRef, keys: string[]): string[] {
   return inOrder.slice(0, named).map(holderOf);
 }
 
-// Leaves the name of the cluster out, as all slots of the ConfigMap are of that cluster.
+// Leaves the name of the cluster out, because all slots of the ConfigMap are of that cluster.
 function holderOf(key: string): string {
   const { namespace, name, machine } = partsOf(key);
   return `${namespace}/${name}/${machine}`;

@@ -1,4 +1,4 @@
-/** The bounded snapshot of a pool. */
+/** Builds the bounded snapshot of a pool. */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import type { EtcdStanding, Member, PoolQuestion, PoolSnapshot } from "../../workflows/contracts/mod.ts";
@@ -7,11 +7,14 @@ import type { EtcdStanding, Member, PoolQuestion, PoolSnapshot } from "../../wor
 export type SnapshotQuestion = Omit<PoolQuestion, "pool">;
 
 /**
- * Bytes of JSON that all listed members may have together: results of activities are stored in the history, and no
- * result may have 2 MB. Longer lists are cut evenly; the counts stay exact.
+ * Maximum bytes of JSON of all listed members together, because results of activities are stored in the workflow's
+ * history, and a result must be smaller than 2 MB. Longer lists are cut evenly; the counts stay exact.
  */
 const mostBytes = 192 * 1024;
-/** Bytes of JSON of all texts in `lacking`, and characters of one: the kubelet writes parts of these texts. */
+/**
+ * Maximum bytes of JSON of all texts in `lacking`, and maximum characters of each. They are bounded because the kubelet
+ * writes parts of them.
+ */
 const mostLackingBytes = 64 * 1024;
 const longestLacks = 1_024;
 
@@ -72,7 +75,7 @@ function unknownOf(members: readonly Member[], named: string[] = []): Pick<PoolS
 
 type Lists = Pick<PoolSnapshot, "old" | "waiting" | "joining" | "stale" | "leaving" | "ill">;
 
-// Takes one of each list in turn, so that no list crowds out another.
+// Takes members from the lists in turn, so that a long list does not displace the others.
 function withinBytes(lists: Lists): Lists {
   const kept: Lists = { old: [], waiting: [], joining: [], stale: [], leaving: [], ill: [] };
   const names = Object.keys(kept) as (keyof Lists)[];
@@ -91,10 +94,10 @@ function withinBytes(lists: Lists): Lists {
 }
 
 /**
- * Lists equally many members of each zone, as the next machines to be removed may have to be of a single zone. The most
- * needed come first: chosen machines, then those of the oldest template, which may have to be removed before others,
- * and those that are not Ready. The first zone by name is listed whole, as zones may be replaced one after another;
- * then follow the next machines of each other zone.
+ * Lists at most `limit` members of each zone, because the next machines to be removed may all have to be of one zone.
+ * Chosen machines come first. Then follow machines that are not Ready or have the oldest template, which may have to be
+ * removed before others. The first zone by name is listed before the others, because zones may be replaced one after
+ * another; the others take turns.
  */
 function nextOfZones(group: Member[], limit: number): Member[] {
   const oldest = group.reduce<Member | undefined>(older, undefined)?.templateHash;
@@ -160,11 +163,11 @@ function countsOf({ staying, leaving, updated, old, ill }: Groups, unproven: Set
 }
 
 /**
- * Compares by removal order: removable, chosen before, preferred by the controller that makes the machines, unhealthy,
- * not Ready, oldest.
+ * Compares by removal order: machines that may be removed, then chosen ones, then those that their controller prefers
+ * to delete, then unhealthy ones, those that are not Ready, and the oldest.
  */
 export function byTurn(a: Member, b: Member): number {
-  // Kept members come last, as they would displace members to be removed from the list.
+  // Members that are not to be removed come last, because they would displace others from the list.
   const isKept = ({ kept }: Member): number => Number(kept !== undefined);
   return isKept(a) - isKept(b) || Number(b.marked) - Number(a.marked) || Number(b.expendable) - Number(a.expendable) ||
     byDue(a, b) || Number(isReady(a)) - Number(isReady(b)) ||

@@ -1,6 +1,6 @@
 /**
- * Stages of one machine. Each is an order and the wait that follows it in one step, so that a history has one line for
- * each.
+ * The steps of the replacement of one machine. Each step gives an order and waits for its result in one activity, so
+ * that a workflow's history has one line per step.
  */
 import type { Cluster } from "../cluster.ts";
 import type {
@@ -29,7 +29,7 @@ type Replacement = { pool: PoolRef; kubelet: string; victim: string; machine: st
 
 /**
  * Marks the machine to be replaced, admits the new machine, and waits until that has joined. The mark comes first,
- * because their controller may act as soon as the new machine is Ready.
+ * because the controller may delete a machine as soon as the new machine is Ready.
  */
 export async function awaitReplacementJoined(
   kube: Cluster,
@@ -76,11 +76,15 @@ export async function awaitVictimGone(
   return late;
 }
 
-// Orders that begin a wait in the same activity: each is given once, and retried as often as in an activity of its own.
+// Orders that are followed by a wait in the same activity: each is given once, and retried as often as if it had an
+// activity of its own.
 
 /** Maximum attempts of an order; the rollout reports a lasting failure, and reads again. */
 const triesAtMost = 8;
-/** A first attempt that waited longer (ms) was delayed by absent or busy workers; clocks differ by less. */
+/**
+ * A first attempt that starts later than this (ms) after its schedule time was delayed by absent or busy workers;
+ * clocks differ by less than this.
+ */
 const turnMs = 60_000;
 /** An order that succeeded within this time (ms) delays nothing. */
 const promptMs = 5_000;
@@ -91,15 +95,16 @@ const beat = 3_000;
 const ordering = "ordering";
 
 /**
- * Gives the order, unless an earlier attempt of the activity has. Returns undefined if the order was prompt, else the
- * delay that retries caused, which counts as time without a read.
+ * Gives the order, unless an earlier attempt of the activity has. Returns undefined if the order took less than 5 s;
+ * otherwise its duration, which the deadlines of the wait must not count.
  */
 export async function orderFirst(order: () => Promise<void>): Promise<Unseen | undefined> {
   const context = Context.current();
   const { heartbeatDetails, scheduledTimestampMs, attempt } = context.info;
   if (heartbeatDetails !== undefined && heartbeatDetails !== ordering) return undefined; // a read followed the order
   const now = Date.now();
-  // A first attempt uses its own clock, as clocks may differ, unless it started late.
+  // A first attempt that did not start late counts from its own start, because the clocks of worker and server may
+  // differ.
   const isOwn = attempt === 1 && now - (scheduledTimestampMs ?? now) < turnMs;
   const begun = isOwn ? now : scheduledTimestampMs ?? now;
   try {
@@ -118,9 +123,9 @@ function asLast(error: unknown): unknown {
 }
 
 /**
- * Checks that a node belongs to the machine that a drain names, as any client of Temporal's namespace can name any node.
- * Throws Moot (MachineGone) for the node of another machine or pool, and Refused (ControlPlaneRefused) for a control plane,
- * unless the pool rolls control planes. An absent node passes, because nothing of it is left to drain.
+ * Checks that a node belongs to the machine that a drain names, because any client of Temporal's namespace can name any
+ * node. Throws Moot (MachineGone) for the node of another machine or pool, and Refused (ControlPlaneRefused) for a
+ * control plane, unless the pool rolls control planes. An absent node passes, because nothing of it is left to drain.
  */
 function ensureOwnNode(kube: Cluster, { pool, machine, node }: MemberRef & { node: string }): Promise<void> {
   const what = `drain node "${node}"`;

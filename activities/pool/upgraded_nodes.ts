@@ -1,6 +1,6 @@
 /**
- * Machines of control planes that their groups keep unchanged, because an upgrade of Kubernetes or a renewal of
- * certificates has the slot for them.
+ * Keeps machines of control planes unchanged while an upgrade of Kubernetes or a renewal of certificates has a slot of
+ * the shared budget for them.
  */
 import type { ClusterObject, Member, PoolRef } from "../../workflows/contracts/mod.ts";
 

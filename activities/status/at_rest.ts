@@ -1,4 +1,4 @@
-/** Rollouts without a machine in progress: autoscalers may remove machines of their pools again. */
+/** Finds rollouts without a machine in progress, so that autoscalers may remove machines of their pools again. */
 
 /** Phases in which no machine of a rollout is in progress; a halted rollout may have machines in progress. */
 const endings = ["Converged", "RolledBack", "Aborted", "Deleting"];

@@ -1,4 +1,4 @@
-/** The CAs that machines trust, by digest. */
+/** Computes the digests of the CAs that machines trust. */
 import { createHash } from "node:crypto";
 import { Buffer } from "node:buffer";
 import type { RenderFacts } from "../../profiles/mod.ts";
@@ -22,8 +22,8 @@ export function casIn(pem: string): string[] {
 }
 
 /**
- * Returns the CAs that a machine gets. Its kubeconfig has those of the cluster; its files have the same, unless
- * `kubernetesCaBundle` replaces them.
+ * Returns the CAs that a machine gets. Its kubeconfig has the CAs of the cluster; its files have the same, unless
+ * `kubernetesCaBundle` replaces them. `cas` are in both, `partly` only in one of the two.
  */
 export function trustedCas({ cluster, settings }: {
   cluster: Pick<RenderFacts["cluster"], "caPem">;

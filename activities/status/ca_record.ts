@@ -1,4 +1,4 @@
-/** The CA bundles that new machines of a pool got, as its Rollout has them; pure. */
+/** Reads and extends the record of CA bundles that new machines of a pool got, in the status of its Rollout; pure. */
 import { z } from "zod";
 import type { TrustedCas } from "../../workflows/contracts/mod.ts";
 

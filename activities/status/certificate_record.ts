@@ -1,4 +1,4 @@
-/** When the certificates of a NodeVersion's control planes expire, as its status has them; pure. */
+/** Reads from the status of a NodeVersion when the certificates of its control planes expire; pure. */
 import { z } from "zod";
 
 /** Servers of a control plane, then the certificates in the Secret with which Ostler connects to etcd. */
@@ -47,8 +47,8 @@ export function stateOf(
 }
 
 /**
- * Returns whether kubeadm made the certificate, which it does not for an external etcd, even if its host has the name
- * of a node.
+ * Returns whether kubeadm made the certificate. It makes none for an external etcd, even if the host of that etcd has
+ * the name of a node.
  */
 export function isOfKubeadm({ component, of, at }: CertificateRecord): boolean {
   return component === "APIServer" || (component === "Etcd" && !at.startsWith(`${of}:`));
@@ -59,7 +59,7 @@ export function recordsOfKubeadm(records: readonly CertificateRecord[], node: st
   return records.filter((record) => record.of === node && isOfKubeadm(record));
 }
 
-/** Returns the most urgent one of some records whose certificate has expired or expires soon; undefined without any. */
+/** Returns the most urgent record whose certificate has expired or expires soon; undefined if there is none. */
 export function dueOf(records: readonly CertificateRecord[], now: number): CertificateRecord | undefined {
   return byUrgency(records, now).find((record) => ["Expired", "ExpiresSoon"].includes(stateOf(record, now)));
 }
@@ -75,9 +75,12 @@ export function byUrgency(records: readonly CertificateRecord[], now: number): C
 }
 
 const dayMs = 24 * 3_600_000;
-/** Longest warning: a third of the life of a certificate that is valid for decades would be years. */
+/**
+ * Maximum warning (ms) before the expiry: a third of the life of a certificate that is valid for decades would be
+ * years.
+ */
 const longestWarningMs = 365 * dayMs;
-/** The same for a certificate of kubeadm, which is valid for a year. */
+/** Maximum warning (ms) for a certificate of kubeadm, which is valid for a year. */
 const longestOfKubeadmMs = 365 * dayMs / 3;
 
 /**

@@ -8,7 +8,10 @@ import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { readObject, type RolloutObject, rollouts } from "../kube/resources.ts";
 import { ifFound } from "../kube/status.ts";
 
-/** The last used Rollouts by pool, null for an absent one; enough, as a run writes a Rollout soon after its read. */
+/**
+ * The last used Rollouts by pool, null for an absent one. A few are enough, because a run writes a Rollout soon after
+ * its read.
+ */
 const rolloutsKept = new Shelf<RolloutObject | null>(1_000);
 
 /** Reads the Rollout of a pool, and keeps it; undefined if it does not exist. */

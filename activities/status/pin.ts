@@ -1,15 +1,20 @@
-/** Pins a pool to the last good profile, of which Ostler kept a copy, while the abandoned profile stays unchanged. */
+/**
+ * Pins a pool to its last good profile and settings, of which Ostler kept a copy, until a user changes the profile or
+ * settings that a rollback abandoned.
+ */
 import { z } from "zod";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { patchStatus, readObject, type RolloutObject, rollouts } from "../kube/resources.ts";
 import { ifFound } from "../kube/status.ts";
 
-/** The inputs of the abandoned and of the last good profile, as returned by `inputsOf`. */
+/** The abandoned and the last good profile and settings, each as the hash that `inputsOf` returns. */
 const Pin = z.object({ bad: z.string().min(1), good: z.string().min(1) });
 export type Pin = z.infer<typeof Pin>;
 
-/** Returns the pin on a Rollout, whether or not it still holds. */
+/**
+ * Returns the pin on a Rollout, even if the abandoned profile or settings have changed since; undefined without a pin.
+ */
 export function pinOf(rollout: RolloutObject | undefined): Pin | undefined {
   return Pin.safeParse(rollout?.status?.["pin"]).data;
 }
@@ -19,7 +24,10 @@ export async function readPin(kube: Kube, { namespace, name }: PoolRef): Promise
   return pinOf(await ifFound(readObject(kube, rollouts, { namespace, name })));
 }
 
-/** Returns the good inputs while the pin holds: the live profile is still the abandoned one. */
+/**
+ * Returns the hash of the last good profile and settings while the live ones (`live`) are still the abandoned ones;
+ * otherwise undefined.
+ */
 export function pinnedInputs(pin: Pin | undefined, live: string): string | undefined {
   return pin?.bad === live ? pin.good : undefined;
 }

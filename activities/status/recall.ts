@@ -57,7 +57,7 @@ const Status = z.object({
   approval: Approval.nullable().catch(null),
 });
 
-/** Reads the record; a pool without a Rollout, or with one of an earlier version, has none. */
+/** Reads the record; it is empty for a pool without a Rollout, or with one that an earlier version wrote. */
 export function recall(kube: Cluster, pool: PoolRef): Promise<Memory> {
   return attempting(`read the rollout history of "${pool.namespace}/${pool.name}"`, async () => {
     return memoryOf(await readRollout(kube, pool));

@@ -1,14 +1,18 @@
 /**
- * How people control the renewal of certificates: by an annotation of a NodeVersion, and by cancelling the run; pure.
+ * Reads how users control the renewal of certificates: by an annotation of a NodeVersion, and by cancelling the run;
+ * pure.
  */
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 
-/** On a NodeVersion: "Off" turns the renewal of certificates off, and any other new value asks for another attempt. */
+/**
+ * Annotation of a NodeVersion: "Off" turns the renewal of certificates off, and any other new value asks for another
+ * attempt.
+ */
 export const renewalAnnotation = "ostler.dev/renew-certificates";
 /** The condition of a NodeVersion, and its reason after a person has cancelled the run. */
 export const renewalCondition = { type: "CertificatesRenewed", cancelled: "RenewalCancelled" };
-/** Characters of the annotation that count, as the result is stored in a history. */
+/** Maximum number of characters of the annotation that are read, because they are stored in a workflow's history. */
 const longestSetting = 200;
 
 /** The cancelled renewal: another generation or another setting is another renewal. */

@@ -38,8 +38,8 @@ const longestMessage = 32_768;
 const longestWord = 1_024;
 
 /**
- * Creates or updates the Rollout and emits the Events; does nothing if the object of the pool was deleted. As a Rollout
- * is deleted with that object, the object exists while the Rollout does.
+ * Creates or updates the Rollout and emits the Events; does nothing if the object of the pool was deleted. While a
+ * Rollout exists, that object exists too, because the Rollout is deleted with it.
  */
 export function ensureRolloutReported(kube: Cluster, order: ReportOrder): Promise<void> {
   const { pool } = order;
@@ -50,8 +50,8 @@ export function ensureRolloutReported(kube: Cluster, order: ReportOrder): Promis
     if (known && await reportOn(kube, order, { existing: known, isRead: false, unheld }) === "Reported") return;
     const found = isKnownToBeAbsent(kube, pool) ? undefined : await readRollout(kube, pool);
     const existing = found ?? await createRollout(kube, pool);
-    // A late attempt must not leave the autoscaler held after its run has reported its end, as an end is reported once.
-    // A run that begins again after an abort holds the autoscaler with its next report.
+    // A late attempt must not leave the autoscaler held after its run has reported its end, because an end is reported
+    // once. A run that begins again after an abort holds the autoscaler with its next report.
     if (isRolling && isEndOfThisRun(existing)) await backendOf(kube, pool).autoscaling(pool, { isRolling: false });
     if (existing) await reportOn(kube, order, { existing, isRead: true, unheld });
   });
@@ -70,8 +70,8 @@ function withUnheld(report: RolloutReport, message: string): RolloutReport {
 }
 
 /**
- * Writes the report; returns "Overtaken" instead if the Rollout was not just read (`isRead`) and has changed since it
- * was.
+ * Writes the report; returns "Overtaken" instead if the Rollout was not just read (`isRead`) and has changed since the
+ * last read.
  */
 async function reportOn(
   kube: Cluster,
@@ -95,7 +95,10 @@ async function reportOn(
   return "Reported";
 }
 
-/** Returns the owner of a Rollout; read only if the Rollout does not name it, or is being deleted. */
+/**
+ * Returns the object that a Rollout is about: from its owner reference to a MachineDeployment, otherwise by a read, and
+ * also by a read if the Rollout is being deleted. Throws Refused if the Rollout belongs to an object of another kind.
+ */
 async function subjectOf(
   kube: Cluster,
   pool: PoolRef,
@@ -198,7 +201,7 @@ function isHeld({ bad }: Pin, quarantine: Memory["quarantine"]): boolean {
 /** Maximum number of entries on a Rollout; older ones are in Temporal until its retention ends. */
 const historyKept = 10;
 
-/** Returns whether an entry is worth a line: a run that only renewed credentials or changed nothing is not. */
+/** Returns whether an entry is added to the history: not if its run only renewed credentials or changed nothing. */
 function isNews(entry: HistoryEntry, existing: RolloutObject): boolean {
   if (entry.machines > 0 || entry.failed > 0) return true;
   const last = existing.status?.history?.at(-1);
@@ -206,7 +209,7 @@ function isNews(entry: HistoryEntry, existing: RolloutObject): boolean {
   return entry.outcome !== "Converged" && last["outcome"] !== entry.outcome;
 }
 
-/** Returns the history with the entry; a repeated entry counts once, as an activity may run again. */
+/** Returns the history with the entry; a repeated entry counts once, because an activity may run again. */
 function appended(entry: HistoryEntry, existing: RolloutObject): object[] {
   const before = (existing.status?.history ?? []).filter(({ startedAt }) => startedAt !== entry.startedAt);
   return [...before, entry].slice(-historyKept);

@@ -6,7 +6,7 @@ export const holdAnnotation = "machine-controller.kubermatic.io/initializers";
 export const victimAnnotation = "cluster.k8s.io/delete-machine";
 /** Its presence on a Node makes machine-controller skip its own drain. */
 export const skipEvictionAnnotation = "kubermatic.io/skip-eviction";
-/** Label of a Node: the UID of the Machine with which machine-controller deletes the Node. */
+/** Label of a Node: the UID of its Machine; machine-controller deletes the Node together with this Machine. */
 export const ownerLabel = "machine-controller/owned-by";
 /** Ostler sets it on a Machine to the current time, so that machine-controller notices a change and reconciles. */
 export const wakeAnnotation = "ostler.dev/woken-at";

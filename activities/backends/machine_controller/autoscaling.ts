@@ -1,8 +1,8 @@
 /**
  * Keeps cluster-autoscaler from shrinking a pool while it is rolled. The autoscaler counts held new machines as
- * machines that never registered, and removes them after 15 minutes, but never below the pool's minimum: that is
- * raised to the current size. The previous minimum is recorded on the MachineDeployment, and a minimum that another
- * client wrote meanwhile is the one that is restored.
+ * machines that never registered and removes them after 15 minutes, but never below the pool's minimum. So Ostler
+ * raises the minimum to the current size, and records the previous minimum on the MachineDeployment. If another client
+ * changes the minimum meanwhile, its value is restored afterwards.
  */
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Cluster } from "../../cluster.ts";
@@ -15,8 +15,8 @@ import { autoscalerBounds, formerMinimumAnnotation, isWithoutAutoscaler } from "
 export function keepMinimum(kube: Cluster, pool: PoolRef, { isRolling }: { isRolling: boolean }): Promise<void> {
   const { namespace, name } = pool;
   return attempting(`set the autoscaler's minimum of MachineDeployment "${namespace}/${name}"`, async () => {
-    // During a rollout, a pool that is not in the watch is skipped, as a later call may find it. The end of a rollout
-    // has only one call, which reads the pool.
+    // During a rollout, a pool that is not in the watch is skipped, because a later call may find it. After a rollout
+    // there is only one call, so it reads such a pool.
     if (isWithoutAutoscaler(kube, pool) ?? isRolling) return;
     const found = await ifFound(readObject(kube, machineDeployments, { namespace, name }));
     const wanted = found && (isRolling ? raised(found) : restored(found));
@@ -61,7 +61,7 @@ function written({ was, now }: Raise): Changes {
   return { [formerMinimumAnnotation]: `${was} ${now}`, [autoscalerBounds.min]: now };
 }
 
-/** The minimum that a person set, and the one that Ostler wrote instead. */
+/** The minimum before Ostler raised it, and the raised one. */
 interface Raise {
   was: string;
   now: string;

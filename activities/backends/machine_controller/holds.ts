@@ -24,7 +24,7 @@ import { holdAnnotation, ownerLabel, skipEvictionAnnotation, victimAnnotation } 
 import { readStanding } from "./node_claims.ts";
 import { fieldManager } from "./template.ts";
 
-/** Machines that are released concurrently. */
+/** Maximum number of machines that are released concurrently. */
 const width = 20;
 
 /** Marks and holds the next machine to delete, so that machine-controller selects it and then waits. */
@@ -42,9 +42,9 @@ export function chooseMachine(kube: Kube, target: MemberRef): Promise<void> {
 }
 
 /**
- * Removes mark and hold of a machine and the cordon of its node. Leaves a machine that is being deleted unchanged, so
- * that it runs on while it is held; with `release` it loses its hold too, and machine-controller drains it by its own
- * rules.
+ * Removes mark and hold of a machine and the cordon of its node. A machine that is being deleted stays unchanged, so
+ * that it runs on while it is held. With `release`, such a machine loses its hold too, and machine-controller then
+ * drains and deletes it by its own rules.
  */
 export function spareMachine(kube: Cluster, target: MemberRef & { release?: boolean }): Promise<void> {
   return attempting(`uncordon and unmark machine "${target.machine}"`, async () => {
@@ -53,8 +53,8 @@ export function spareMachine(kube: Cluster, target: MemberRef & { release?: bool
     if (!machine || (isLeaving && !target.release)) return;
     const standing = await readStanding(kube, machine);
     const node = machine.status?.nodeRef?.name;
-    // The node and its cordon may be another machine's. If that is unclear, the node is uncordoned only if the machine
-    // stays.
+    // The node and its cordon may belong to another machine. While this is unclear, the node is uncordoned only if the
+    // machine is not being deleted.
     const isOwn = standing.state === "Own" || (standing.state === "Unclear" && !isLeaving);
     if (node && isOwn) await ensureNodeUncordoned(kube, { pool: target.pool, node });
     if (isLeaving && standing.state !== "Own") await dropNode(kube, machine, standing);
@@ -62,7 +62,7 @@ export function spareMachine(kube: Cluster, target: MemberRef & { release?: bool
   });
 }
 
-/** Lets a held new machine boot. */
+/** Lets a held new machine boot. Throws Moot for a deleted machine. */
 export function admitMachine(kube: Kube, target: MemberRef): Promise<void> {
   return attempting(`admit machine "${target.machine}"`, async () => {
     const machine = await find(kube, target);
@@ -72,9 +72,9 @@ export function admitMachine(kube: Kube, target: MemberRef): Promise<void> {
 }
 
 /**
- * Releases a drained machine: annotates its node so that machine-controller does not drain it again, and ends the hold.
- * The node stays unchanged for a deleted machine, as another may have its name, and for a machine that is not being
- * deleted, as its pods would not be drained when it is deleted later.
+ * Releases a drained machine that is being deleted: annotates its node, so that machine-controller does not drain the
+ * node again, and ends the hold. If the machine is not being deleted, the node gets no annotation, because its pods
+ * would not be evicted when the machine is deleted later. Does nothing for a deleted machine.
  */
 export function releaseMachine(kube: Cluster, target: MemberRef & { node?: string }): Promise<void> {
   return attempting(`release machine "${target.machine}"`, async () => {
@@ -93,8 +93,9 @@ export function replaceMachine(kube: Cluster, target: MemberRef & { node?: strin
     if (!machine) return;
     const { state } = await readStanding(kube, machine);
     const node = target.drain || state !== "Own" ? undefined : target.node ?? machine.status?.nodeRef?.name;
-    // The hold makes machine-controller wait until the node has its annotation, which the node gets only after the
-    // deletion, as that may fail. It also keeps a node that is not the machine's own from being drained and deleted.
+    // The hold makes machine-controller wait until the node has the annotation that prevents a second drain. The node
+    // gets the annotation only after the deletion, because the deletion may fail. The hold also keeps a node that is
+    // not the machine's own from being drained and deleted.
     const undo = node || state !== "Own" ? await ensureHeld(kube, target, machine) : undefined;
     // The hold ends only after the deletion, because a held new machine would otherwise begin to boot.
     await ifFound(deleteObject(kube, machines, nameOf(target))).catch(async (error: unknown) => {
@@ -109,8 +110,8 @@ export function replaceMachine(kube: Cluster, target: MemberRef & { node?: strin
 
 /**
  * Uncordons, unmarks and releases all machines that the pool's selector matches, because a deletion with the orphan
- * policy removes the owners by which machines are found otherwise. Marks of other pools stay. Without a selector the
- * machines are unknown, which must not block the deletion.
+ * policy removes the owner references by which machines are otherwise found. Marks of other pools stay. Without a
+ * selector the machines cannot be found; the deletion continues without their release.
  */
 export function releaseAll(kube: Cluster, pool: PoolRef): Promise<void> {
   const { namespace, name } = pool;
@@ -130,16 +131,18 @@ async function endHold(kube: Cluster, target: MemberRef & { node?: string }, mac
   if (machine.metadata.deletionTimestamp) {
     const standing = await readStanding(kube, machine);
     if (standing.state !== "Own") await dropNode(kube, machine, standing);
-    // The order may name the node of another machine, which machine-controller would then never drain.
+    // If the order names the node of another machine, that node gets no annotation: machine-controller would never
+    // drain it.
     else if (target.node && target.node === machine.status?.nodeRef?.name) await skipEviction(kube, target.node);
   }
   await annotate(kube, target, ours(machine, target.pool, [holdAnnotation]));
 }
 
 /**
- * Makes a held machine name no node, and its node no longer name it, so that machine-controller neither drains nor
- * deletes a node that may be another machine's. Throws Refused if the machine still names the node afterwards. The
- * machine's own field is cleared last, because the next attempt finds the node by it.
+ * Removes the reference of a held Machine to its Node, and the label of the Node that names the Machine, so that
+ * machine-controller neither drains nor deletes a Node that may belong to another Machine. Throws Refused if the
+ * Machine still has the reference afterwards. The reference is removed last, because the next attempt finds the Node by
+ * it.
  */
 async function dropNode(
   kube: Kube,
@@ -162,7 +165,8 @@ async function dropNode(
   }
 }
 
-// Returns how to remove the new hold; undefined for a machine that was held already, also by another controller.
+// Holds a machine and returns a function that removes this hold; undefined if Ostler or another controller held the
+// machine already.
 async function ensureHeld(
   kube: Kube,
   target: MemberRef,
@@ -197,16 +201,19 @@ function nameOf({ pool, machine }: MemberRef): { namespace: string; name: string
   return { namespace: pool.namespace, name: machine };
 }
 
-/** In a template: a digest of template and config, so that machines with another config are replaced. */
+/**
+ * Annotation of a template: a digest of template and config (the stamp), so that machines with another config are
+ * replaced.
+ */
 export const configAnnotation = "ostler.dev/config";
 
 /** Length of the digest in the annotation. */
 const stampLength = 16;
 
 /**
- * Turns a change of the config into a change of the template, by a digest of both in the template's annotations. No
- * config is rendered from this annotation, so it does not change the config's digest; another template has another
- * annotation. Returns the annotation; undefined for a deleted pool.
+ * Writes a digest of template and config (the stamp) into the template's annotations, so that a change of the config
+ * changes the template. No config is rendered from this annotation, so the annotation does not change the config's
+ * digest. Returns the stamp; undefined for a deleted pool.
  */
 export function stampTemplate(
   kube: Kube,
@@ -223,7 +230,10 @@ export function stampTemplate(
   });
 }
 
-/** Returns the stamp of the template; undefined without one, or for another text, which a user may have written. */
+/**
+ * Returns the stamp of the template; undefined if the annotation is missing or not a stamp, because users can write any
+ * text.
+ */
 export function stampOf({ spec }: MachineDeployment): string | undefined {
   const { metadata } = (spec.template ?? {}) as { metadata?: { annotations?: Record<string, unknown> } };
   const stamp = metadata?.annotations?.[configAnnotation];

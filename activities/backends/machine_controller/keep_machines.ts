@@ -3,7 +3,7 @@
  * oldest set with the MachineDeployment's template counts as its current one (machine-controller 1.66,
  * `FindNewMachineSet`), so machine-controller rolls nothing. New machines of that set boot the new image; machines of
  * the set that machine-controller had created for the new template never boot. NodePools bring the existing nodes to
- * the new image; a machine whose node has no NodePool is a reason to refuse.
+ * the new image; the change is refused if a node is selected by no NodePool or by several.
  */
 import type { Keeping, PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Kube } from "../../kube/client.ts";
@@ -24,7 +24,10 @@ import { fieldManager, isSameTemplate, unlabelled, withoutImage } from "./templa
 import { holdAnnotation } from "./annotations.ts";
 import { hasInstance, isCurrent, ownMachines } from "./observe_pool.ts";
 
-/** Keeps the machines of a pool whose template has another image. A refusal writes nothing. */
+/**
+ * Keeps the machines of a pool whose template has another image. Returns Unneeded if there is nothing to keep, and
+ * Pending while machine-controller has to reconcile first. A refusal writes nothing.
+ */
 export function keepMachines(kube: Kube, pool: PoolRef, findStray: FindStray): Promise<Keeping> {
   return attempting(`keep the machines of MachineDeployment "${pool.namespace}/${pool.name}"`, async () => {
     const deployment = await ifFound(readObject(kube, machineDeployments, pool));

@@ -37,12 +37,12 @@ interface Restorer extends ProfilePlace {
   kube: Cluster;
 }
 
-/** Attempts after conflicts with other writers, until the activity fails and Temporal retries it. */
+/** Maximum number of attempts after conflicts with other writers; then the activity fails, and Temporal retries it. */
 const tries = 5;
 
 /**
- * Makes the last good revision the desired one and emits an Event; returns whether there was anything to do. Throws
- * Refused (LastGoodMissing) without a last good revision.
+ * Makes the last good revision the desired one and emits an Event; returns whether this changed anything. Throws
+ * Refused (LastGoodMissing) if the last good revision, its MachineSet or its profile is missing.
  */
 export function restoreLastGood(
   kube: Cluster,
@@ -67,7 +67,7 @@ export function restoreLastGood(
   );
 }
 
-/** Returns undefined if the MachineDeployment was modified meanwhile. */
+/** Rolls back; returns whether this changed anything, or undefined if the MachineDeployment was modified meanwhile. */
 async function restore(
   restorer: Restorer,
   deployment: MachineDeployment,
@@ -100,7 +100,10 @@ async function goodTemplate(kube: Kube, deployment: MachineDeployment, lastGood:
   throw lost({ namespace, name }, state);
 }
 
-/** Returns whether a pin had to be written; none is needed while profile and settings are the good ones. */
+/**
+ * Records that the pool uses the profile and settings of the last good revision (the pin). Returns whether the pin had
+ * to be written, which is unnecessary while the pool uses them anyway.
+ */
 async function ensurePinned(
   { kube, profileNamespace }: Restorer,
   { deployment, rollout, lastGood }: {
@@ -226,7 +229,7 @@ async function numberedHash(kube: Cluster, deployment: MachineDeployment): Promi
   return set && (set.metadata.labels?.[templateHashLabel] ?? "");
 }
 
-/** The inputs of a config besides the template. */
+/** The inputs of a config besides the template: settings, and the profile with those that it extends (`line`). */
 interface ConfigInputs extends Pick<ConfigSource, "line"> {
   state: number | string | undefined;
   /** The current inputs, as returned by `inputsOf`. */

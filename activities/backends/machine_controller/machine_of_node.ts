@@ -1,6 +1,6 @@
 /**
- * Machine, MachineSet and MachineDeployment of a node. Users with permission to write Machines could name any owner, so
- * the UIDs decide.
+ * Finds the Machine, MachineSet and MachineDeployment of a node. Users with permission to write Machines could name any
+ * owner, so owners are compared by UID.
  */
 import type { Cluster } from "../../cluster.ts";
 import { type Kube, listThere } from "../../kube/client.ts";
@@ -23,8 +23,8 @@ import { readStanding } from "./node_claims.ts";
 import { memberOf } from "./observe_pool.ts";
 
 /**
- * Returns the machine of a node if machine-controller replaces it after its deletion; undefined for any other machine,
- * and if two machines name the node. Writes nothing.
+ * Returns the machine of a node if machine-controller creates another machine after its deletion; undefined if not, or
+ * if no machine or several machines name the node. Writes nothing.
  */
 export async function findRemade(kube: Kube, node: { name: string; uid: string }): Promise<Remade | undefined> {
   const found = (await listMachines(kube)).filter((machine) => isOf(machine, node));
@@ -73,15 +73,16 @@ async function listMachines(kube: Kube): Promise<Machine[]> {
 }
 
 /**
- * Returns an object if the node certainly is that of the named machine, and the machine is of the named pool. A
- * MachineSet can be deleted before its last machine, in which case the name of the set decides.
+ * Returns that the pool rolls no control planes, if the node certainly belongs to the machine, and the machine to the
+ * pool; otherwise undefined. If the MachineSet was deleted before its last machine, its name in the machine's owner
+ * reference must begin with the name of the pool.
  */
 export async function readOwnership(
   kube: Cluster,
   { pool: { namespace, name }, machine, node }: MemberRef & { node: string },
 ): Promise<{ rollsControlPlanes: false } | undefined> {
   const found = await ifFound(readObject(kube, machines, { namespace, name: machine }));
-  // Two machines can name one node, which then may be that of the other.
+  // Two machines can name one node, which then may belong to the other machine.
   if (found?.status?.nodeRef?.name !== node || (await readStanding(kube, found)).state !== "Own") return undefined;
   const set = await ownerOf<MachineSet>(kube, found.metadata, { kind: "MachineSet", of: machineSets });
   const isOwn = set
@@ -90,12 +91,14 @@ export async function readOwnership(
   return isOwn ? { rollsControlPlanes: false } : undefined;
 }
 
-// New machines, which wait for the node of their name, or of a name that their cloud gave them.
+// Finds new machines by the name of a node that requests a certificate: the name of the machine, or an address that its
+// cloud gave it.
 
-/** Machines to read of one name, because two are ambiguous already. */
+/** Maximum number of machines to read for one name: two are already ambiguous. */
 const limit = 2;
 /**
- * Milliseconds for which a list of all machines is reused, because clients with a token request any number of names.
+ * Milliseconds for which a list of all machines is reused, because a client with a bootstrap token can request
+ * certificates for any number of names.
  */
 const freshMs = 3_000;
 
@@ -128,7 +131,10 @@ async function newcomerOf(kube: Kube, machine: Machine): Promise<Newcomer> {
   return { phase, isHeld, ...(owner ? { pool: { namespace, name: owner.name }, poolUid: owner.uid } : {}) };
 }
 
-/** Returns the MachineSet of a machine, if it has the UID that the machine names and gives names like the machine's. */
+/**
+ * Returns the MachineSet of a machine, if it has the UID of the machine's owner reference, and the machine's name
+ * begins with the name of the MachineSet; otherwise undefined.
+ */
 async function setOf(kube: Kube, { namespace = "", name, ownerReferences }: Metadata): Promise<Metadata | undefined> {
   const owner = ownerReferences?.find(({ kind }) => kind === "MachineSet");
   if (!owner || !name.startsWith(`${owner.name}-`)) return undefined;

@@ -79,7 +79,7 @@ export function machineController(
   };
 }
 
-/** Returns the MachineDeployment as a watch or else the API server has it; undefined if it was deleted. */
+/** Returns the MachineDeployment from the watch, or else from the API server; undefined if it was deleted. */
 async function readSubject(kube: Cluster, { namespace, name }: PoolRef): Promise<Subject | undefined> {
   const uid = watchedUid(kube, { namespace, name });
   // If the MachineDeployment is being deleted now, the garbage collector deletes its Rollout later.
@@ -91,7 +91,7 @@ async function readSubject(kube: Cluster, { namespace, name }: PoolRef): Promise
 // node that is Ready again changes neither, so no machine would be created or deleted until the next resync, after as
 // long as five minutes.
 
-/** Milliseconds between reads, in which machine-controller can notice by itself. */
+/** Milliseconds between reads: the time in which machine-controller can notice a Ready node by itself. */
 const restMs = 5_000;
 
 /** Wakes machine-controller for the MachineSets of one pool, during one wait. */
@@ -136,7 +136,7 @@ export class LateSets implements Waker {
   }
 }
 
-/** Returns a Ready machine of a set that counts too few of them; undefined for any other set. */
+/** Returns a Ready machine of a set that counts fewer Ready machines than there are; undefined for any other set. */
 function witnessOf([templateHash, ready]: [string, number], members: Member[]): Member | undefined {
   const there = readyOf(templateHash, members);
   return there.length > ready ? there[0] : undefined;

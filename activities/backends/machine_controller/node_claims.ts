@@ -1,7 +1,7 @@
 /**
- * Which Machines name a Node. machine-controller (1.66) matches Machines and Nodes by provider ID, or else by any
- * common address. So a Machine whose instance got the address of an earlier instance names the Node of that instance,
- * and deleting the Machine would drain and delete that Node.
+ * Finds the Machines that name a Node in their status. machine-controller (1.66) matches Machines and Nodes by provider
+ * ID, or else by any common address. So a Machine whose instance got the address of an earlier instance names the Node
+ * of that instance, and deleting the Machine would drain and delete that Node.
  */
 import type { Cluster } from "../../cluster.ts";
 import { listPage, type Machine, machines } from "../../kube/resources.ts";
@@ -12,7 +12,10 @@ import { type Namer, namerOf, poolWatchesOf } from "./pool_watch.ts";
 /** Milliseconds for which a list of all Machines is reused while no watch has them. */
 const listedMs = 5_000;
 
-/** Returns the claims of those Machines that name a Node, by the name of the Machine; all are of one namespace. */
+/**
+ * Returns, by the name of the Machine, the claim of each of these Machines that names a Node: its identity, and the
+ * other Machines that name the same Node. All of these Machines must be of one namespace.
+ */
 export async function readClaims(kube: Cluster, own: readonly Machine[]): Promise<Map<string, NodeClaim>> {
   const naming = own.flatMap((machine) => namerOf(machine) ?? []);
   const namersOf = await readNamers(kube, naming);
@@ -20,8 +23,8 @@ export async function readClaims(kube: Cluster, own: readonly Machine[]): Promis
 }
 
 /**
- * Returns whether the Node that a Machine names certainly is the Machine's own; Own for a Machine or a claim without a
- * Node.
+ * Returns whether the Node that a Machine names is certainly the Machine's own; Own also if the Machine names no Node,
+ * or if the Node does not exist.
  */
 export async function readStanding(kube: Cluster, machine: Machine): Promise<NodeStanding> {
   const claim = (await readClaims(kube, [machine])).get(machine.metadata.name);
@@ -31,7 +34,10 @@ export async function readStanding(kube: Cluster, machine: Machine): Promise<Nod
   return facts ? standingOn(facts, claim) : { state: "Own" };
 }
 
-/** Returns the Machines of all namespaces that name a Node, from the watch or else from a list. */
+/**
+ * Returns a function that finds the Machines of all namespaces that name a Node, from the watch or else from a list;
+ * only those of `own` if Ostler may not list the Machines.
+ */
 async function readNamers(kube: Cluster, own: readonly Namer[]): Promise<(node: string) => Namer[]> {
   if (own.length === 0) return () => [];
   const watch = poolWatchesOf(kube).machines;
@@ -41,7 +47,7 @@ async function readNamers(kube: Cluster, own: readonly Namer[]): Promise<(node: 
   return (node) => listed?.get(node) ?? own.filter((each) => each.node === node);
 }
 
-/** Returns undefined if the user may not list the Machines of all namespaces. */
+/** Lists the Machines that name a Node, by Node; undefined if Ostler may not list the Machines of all namespaces. */
 async function listNamers(kube: Cluster): Promise<Map<string, Namer[]> | undefined> {
   const found: Namer[] = [];
   let after: string | undefined;
@@ -76,7 +82,10 @@ function nameOf({ namespace, name }: Namer): string {
   return `${namespace}/${name}`;
 }
 
-/** Where no cloud sets the provider ID of a Node, machine-controller sets one with the UID of the Machine. */
+/**
+ * Returns the provider IDs that the Node of a Machine can have: if no cloud controller sets one, machine-controller
+ * sets one with the UID of the Machine.
+ */
 function idsOf({ instance, uid }: Namer): string[] {
   return [...(instance === "" ? [] : [instance]), `kubermatic://machine/${uid}`];
 }

@@ -29,7 +29,10 @@ import { isOwnHold } from "../../node/holder.ts";
 import type { NodeStanding } from "../../node/node_claim.ts";
 import { holdAnnotation, instanceFinalizer, victimAnnotation } from "./annotations.ts";
 
-/** Reads all machines; without machines the desired template is not read. */
+/**
+ * Reads all machines and the desired template; the template is "" if the pool has no machines. Throws Moot if the
+ * MachineDeployment was deleted.
+ */
 export function observePool(kube: Cluster, pool: PoolRef): Promise<Observation> {
   return attempting(
     `read the machines of MachineDeployment "${pool.namespace}/${pool.name}"`,
@@ -64,7 +67,7 @@ function hashOf(set: MachineSet | undefined): string {
 
 // A Machine as the planner sees it.
 
-/** Reads phase, hold and mark off a Machine's metadata and status. */
+/** Reads phase, hold and mark from a Machine's metadata and status. */
 export function memberOf(pool: PoolRef, machine: Machine): Member {
   const { metadata, status, spec } = machine;
   const node = status?.nodeRef?.name;
@@ -128,7 +131,10 @@ function phaseOf(machine: Machine): MemberPhase {
 
 // The MachineSets of a MachineDeployment, one for each template in machine-controller's history.
 
-/** Returns the set that has the MachineDeployment's own revision, and so its template. */
+/**
+ * Returns the MachineSet with the revision, and so with the template, of the MachineDeployment; undefined until it
+ * exists.
+ */
 export async function currentSet(kube: Kube, deployment: MachineDeployment): Promise<MachineSet | undefined> {
   if (!deployment.metadata.annotations?.[revisionAnnotation]) return undefined;
   const sets = await ownSets(kube, deployment);
@@ -141,7 +147,7 @@ export function isCurrent(set: MachineSet, deployment: MachineDeployment): boole
   return Boolean(revision) && set.metadata.annotations?.[revisionAnnotation] === revision;
 }
 
-/** Returns the set whose template has this `machine-template-hash`. */
+/** Returns the MachineSet whose template has this `machine-template-hash`; undefined if it was deleted. */
 export async function setOfTemplate(
   kube: Kube,
   deployment: MachineDeployment,
@@ -159,7 +165,7 @@ export async function readState(kube: Kube, member: MemberRef): Promise<MachineS
   return found && stateOf(found);
 }
 
-/** Reads whether the Node that a Machine names certainly is the Machine's own. */
+/** Reads whether the Node that a Machine names is certainly the Machine's own; Own for a deleted Machine. */
 export async function readNodeStanding(kube: Cluster, member: MemberRef): Promise<NodeStanding> {
   const found = await readMachine(kube, member);
   return found ? await readStanding(kube, found) : { state: "Own" };
@@ -197,9 +203,10 @@ export function stateOf(machine: Machine): MachineState {
   };
 }
 
-// Owners by UID: Machine, MachineSet, MachineDeployment, as machine-controller (1.66) writes them. Labels only narrow
-// the search, because two MachineDeployments may select by the same labels. machine-controller orders no instance for
-// a machine without an owner; one that it adopts is a member from then on.
+// Finds the Machines and MachineSets of a MachineDeployment by the UIDs in their owner references, which
+// machine-controller (1.66) writes. Labels only narrow the search, because two MachineDeployments may select by the
+// same labels. machine-controller orders no instance for a Machine without an owner; a Machine that it adopts belongs
+// to the pool from then on.
 
 /** Machines of one MachineDeployment, and their sets. */
 interface Owned {
@@ -207,7 +214,7 @@ interface Owned {
   sets: MachineSet[];
 }
 
-/** Returns the machines with their sets; without machines the sets are not read. */
+/** Reads the Machines of a MachineDeployment and its MachineSets; without Machines, no MachineSets are read. */
 export async function ownMachines(kube: Kube, deployment: MachineDeployment): Promise<Owned> {
   const { namespace } = deployment.metadata;
   const found = await listObjects(kube, machines, { namespace, labelSelector: labelSelectorOf(deployment) });

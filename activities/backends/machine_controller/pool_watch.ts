@@ -1,4 +1,7 @@
-/** Reports changes of pools and machines to all waits of a process, by one watch of few facts per kind of object. */
+/**
+ * Wakes the waits of a process after changes of pools and machines, with one watch per kind of object that keeps few
+ * facts of each object.
+ */
 import type { Cluster } from "../../cluster.ts";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import { revisionAnnotation, templateHashLabel } from "../../kube/machine_deployment.ts";
@@ -25,7 +28,7 @@ export const autoscalerBounds = {
   max: "cluster.k8s.io/cluster-api-autoscaler-node-group-max-size",
 } as const;
 
-/** On a MachineDeployment whose minimum Ostler has raised: the previous minimum, and the raised one. */
+/** Annotation of a MachineDeployment whose minimum Ostler has raised: the previous minimum, and the raised one. */
 export const formerMinimumAnnotation = "ostler.dev/autoscaler-min-size";
 
 const autoscalerAnnotations: string[] = [...Object.values(autoscalerBounds), formerMinimumAnnotation];
@@ -36,7 +39,10 @@ interface PoolWatches {
   readonly machines: SharedWatch<MachineFacts>;
 }
 
-/** Watches machines while a caller waits; templates, which every change needs, until the process ends. */
+/**
+ * Returns the watches: of Machines while a caller waits; of MachineDeployments and MachineSets, which every change
+ * needs, until the process ends.
+ */
 export function poolWatchesOf({ watches }: Cluster): PoolWatches {
   return {
     deployments: watches.of(watchedDeployments, { lasts: true }),
@@ -59,7 +65,7 @@ export function isWithoutAutoscaler(kube: Cluster, { namespace, name }: PoolRef)
   return facts && !facts.isAutoscaled;
 }
 
-/** Reports changes of a MachineDeployment and its sets. */
+/** Wakes a wait after changes of a MachineDeployment and its MachineSets. */
 export function newsOfTemplate(kube: Cluster, { namespace, name }: PoolRef): News {
   const { deployments, sets } = poolWatchesOf(kube);
   const pool = `${namespace}/${name}`;
@@ -69,7 +75,9 @@ export function newsOfTemplate(kube: Cluster, { namespace, name }: PoolRef): New
   ]);
 }
 
-/** Reports changes of a MachineDeployment, its sets and machines, and the nodes named by `nodes()`. */
+/**
+ * Wakes a wait after changes of a MachineDeployment, its MachineSets and Machines, and the nodes named by `nodes()`.
+ */
 export function newsOfPool(kube: Cluster, { namespace, name }: PoolRef, nodes: () => ReadonlySet<string>): News {
   const { deployments, sets, machines } = poolWatchesOf(kube);
   const pool = `${namespace}/${name}`;
@@ -84,7 +92,7 @@ export function newsOfPool(kube: Cluster, { namespace, name }: PoolRef, nodes: (
   ]);
 }
 
-/** Reports changes of machines, and of the nodes named by `nodes()`, if given. */
+/** Wakes a wait after changes of Machines, and of the nodes named by `nodes()`, if given. */
 export function newsOfMachines(
   kube: Cluster,
   { namespace, names }: { namespace: string; names: readonly string[] },
@@ -120,8 +128,9 @@ export async function settledBy(
 }
 
 /**
- * Returns the hash of the template with the MachineDeployment's own revision; "" if no watch knows it. It may be late,
- * but never wrong, because no two sets of a MachineDeployment ever have the same revision.
+ * Returns the hash of the template with the MachineDeployment's own revision; "" if the watch does not show it yet. The
+ * hash is never that of another template, because no two MachineSets of a MachineDeployment ever have the same
+ * revision.
  */
 export function watchedHash(kube: Cluster, { uid, annotations }: Pick<Metadata, "uid" | "annotations">): string {
   const { sets } = poolWatchesOf(kube);
@@ -130,7 +139,10 @@ export function watchedHash(kube: Cluster, { uid, annotations }: Pick<Metadata, 
   return setsOf(sets, { owner: uid }).find((set) => set.revision === revision)?.templateHash ?? "";
 }
 
-/** Returns whether the watches show that machine-controller has not given the template its revision yet. */
+/**
+ * Returns whether the watches show that machine-controller has not given the template its revision yet; false while the
+ * watches are not up to date.
+ */
 export function isSurelyUnsettled(kube: Cluster, { namespace, name }: PoolRef): boolean {
   const { deployments, sets } = poolWatchesOf(kube);
   const pool = `${namespace}/${name}`;
@@ -141,7 +153,8 @@ export function isSurelyUnsettled(kube: Cluster, { namespace, name }: PoolRef): 
 }
 
 /**
- * Returns the label selector of a pool of which watches show no machines, except some being deleted; "" for any other.
+ * Returns the label selector of a pool of which the watches show no machines, apart from machines that are being
+ * deleted; "" for any other pool.
  */
 export function selectorOfEmpty(kube: Cluster, { namespace, name }: PoolRef): string {
   const { deployments, sets } = poolWatchesOf(kube);
@@ -152,15 +165,15 @@ export function selectorOfEmpty(kube: Cluster, { namespace, name }: PoolRef): st
 }
 
 /**
- * Highest generation at which replicas cannot have been added and removed again: that takes two changes, and defaulting
- * is one.
+ * Highest generation at which the replicas cannot have been raised and lowered again, which takes two updates and so
+ * makes the generation 3. One update is allowed, because it may only have set defaults.
  */
 const changesAtMost = 2;
 
 /**
  * Returns whether a MachineDeployment that was just read never had a machine: it has zero replicas, has hardly changed,
- * and its MachineSets were created with zero replicas. A late watch does not make this wrong, as changes arrive in
- * order.
+ * and its MachineSets were created with zero replicas. A watch that lags does not make this wrong, because it reports
+ * the changes of an object in their order.
  */
 export function isSurelyUnused(kube: Cluster, { metadata, spec }: MachineDeployment): boolean {
   const { uid, generation = Infinity, annotations } = metadata;
@@ -171,7 +184,9 @@ export function isSurelyUnused(kube: Cluster, { metadata, spec }: MachineDeploym
   return own.some(({ revision }) => revision === desired) && own.every(({ isUnused }) => isUnused);
 }
 
-/** Returns the UID of a MachineDeployment as a watch has it; undefined if the watch is not current, or has none. */
+/**
+ * Returns the UID of a MachineDeployment from the watch; undefined if the watch is not up to date or does not have it.
+ */
 export function watchedUid(
   kube: Cluster,
   { namespace, name }: Pick<PoolRef, "namespace" | "name">,
@@ -191,7 +206,9 @@ export function countedReady(kube: Cluster, { namespace, name }: PoolRef): Reado
   return new Map(own.map(({ templateHash, ready }) => [templateHash, ready]));
 }
 
-/** Returns the sets of a pool, by its name or its UID, without a pass over those of all pools. */
+/**
+ * Returns the MachineSets of a pool, by the name or UID of its MachineDeployment, without a pass over all MachineSets.
+ */
 function setsOf(sets: SharedWatch<SetFacts>, by: { pool: string } | { owner: string }): SetFacts[] {
   const found = "pool" in by ? sets.group("pool", by.pool) : sets.group("owner", by.owner);
   return found.map(([, facts]) => facts);
@@ -208,7 +225,7 @@ interface DeploymentFacts {
   selector: string;
   /** Whether an autoscaler may change the pool's size, or Ostler has raised its minimum. */
   isAutoscaled: boolean;
-  /** A text that changes with any other fact about the MachineDeployment. */
+  /** A digest of UID and deletion timestamp, so that a change of them wakes waits. */
   state: string;
 }
 

@@ -116,7 +116,8 @@ function watchNodes(kube: Kube, { onChange, ...deps }: Pick<WatchDeps, "onChange
   return {
     illness: (pool, conditions) =>
       illnessAmong(joined.nodesOf(pool).map((node) => [node, nodes.get(node)]), conditions),
-    // The order matters, because a machine without its set or a node without its machine would be read twice.
+    // The sets start first and the nodes last, because a machine without its set, or a node without its machine, would
+    // be evaluated twice.
     start: async () => {
       await sets.start();
       await machines.start();
@@ -126,8 +127,8 @@ function watchNodes(kube: Kube, { onChange, ...deps }: Pick<WatchDeps, "onChange
 }
 
 /**
- * Set and node of a machine that has joined and is not being deleted; empty for any other machine, because a running
- * rollout watches that itself.
+ * Set and node of a machine that has joined and is not being deleted; empty for any other machine, because the rollout
+ * that creates or deletes that machine watches it.
  */
 interface JoinedMachine {
   set?: string;

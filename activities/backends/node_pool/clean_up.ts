@@ -16,7 +16,7 @@ import { imageOf, partsOf } from "./wanted.ts";
 
 /** Keeps a NodePool until its nodes are uncordoned. */
 export const nodePoolFinalizer = "ostler.dev/node-pool";
-/** Nodes that are uncordoned concurrently. */
+/** Maximum number of nodes that are uncordoned concurrently. */
 const width = 20;
 
 /** Uncordons all nodes that the pool cordoned. */
@@ -27,7 +27,7 @@ export function releaseNodes(kube: Cluster, pool: PoolRef): Promise<void> {
   });
 }
 
-/** Adds the finalizer; nothing is published, because the nodes fetch their image. */
+/** Adds the finalizer and publishes nothing, because the nodes themselves fetch their image. */
 export function ensureHeld(kube: Kube, { pool }: BootOrder): Promise<Published> {
   return attempting(`add a finalizer to NodePool "${pool.namespace}/${nodePoolNameOf(pool)}"`, async () => {
     const nodePool = await readNodePool(kube, pool);

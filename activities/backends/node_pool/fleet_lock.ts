@@ -1,7 +1,7 @@
 /**
- * Updates of nodes that update themselves by FleetLock: a node that requests the lock counts as staged, the granted
- * lock is its order to boot, and the released lock shows that it is back. A granted lock is never revoked, because its
- * node may reboot at any time.
+ * Paces nodes that update themselves by the FleetLock protocol. A node that requests its lock counts as staged. Ostler
+ * orders the boot by granting the lock, and the node releases the lock once it has rebooted. A granted lock is never
+ * revoked, because its node may reboot at any time.
  */
 import { Buffer } from "node:buffer";
 import { createHmac } from "node:crypto";
@@ -39,12 +39,15 @@ function illOf(since: number): NonNullable<Member["ill"]> {
   return { why: "the node holds its FleetLock", since, due: since };
 }
 
-/** Returns the stage of a node: Booted once it neither requests nor holds a lock. */
+/** Returns Staged while a node requests or holds its lock, otherwise Booted. */
 export function lockStage({ lock }: PoolNode): StageOutcome {
   return { outcome: lock ? "Staged" : "Booted" };
 }
 
-/** Grants a requested lock, once. A node without a request counts as ordered; its update ends once it is Ready. */
+/**
+ * Grants a requested lock, once. A node that does not request its lock any more counts as ordered too, and its update
+ * ends once the node is Ready.
+ */
 export async function grantLock(kube: Kube, node: PoolNode): Promise<BootOrdered> {
   let granted = "";
   await patchLock(kube, node, (lock) => {
@@ -56,7 +59,10 @@ export async function grantLock(kube: Kube, node: PoolNode): Promise<BootOrdered
   return { outcome: "Ordered", bootId: granted };
 }
 
-/** Returns Updated once a node holds no lock and is Ready; a granted lock is kept whatever happens to its node. */
+/**
+ * Returns Updated once a node holds no lock and is Ready. Before that, returns what is missing; if the time `isOver`,
+ * returns NotReady for a node that rebooted, and Lost for any other. The node keeps a granted lock in each case.
+ */
 export function lockVerdict(
   { bootId, isReady, lock }: PoolNode,
   isOver: boolean,
@@ -79,7 +85,10 @@ export function lockVerdict(
 /** Zincati's application ID, which makes its IDs differ from those of other programs. */
 const zincati = Buffer.from("de35106b6ec24688b63afddaa156679b", "hex");
 
-/** Returns the ID of a machine for Zincati as 32 hex digits: an HMAC of the machine ID, as a UUID of version 4. */
+/**
+ * Returns the client ID that Zincati derives from a machine ID: an HMAC in the form of a UUID of version 4, as 32 hex
+ * digits; "" for an invalid machine ID.
+ */
 export function clientIdOf(machineId: string): string {
   const key = Buffer.from(machineId.replaceAll("-", ""), "hex");
   if (key.length !== 16) return "";
@@ -98,7 +107,7 @@ function idOf(node: PoolNode): string {
   return known;
 }
 
-/** Serves the locks of all nodes from their annotations, so every worker answers for all of them. */
+/** Serves the locks of all nodes from the annotations of the Nodes, so that every worker can answer every node. */
 export function rebootLocks(kube: Cluster): RebootLocks {
   return {
     request: async ({ id, group }) => {
@@ -122,7 +131,10 @@ export function rebootLocks(kube: Cluster): RebootLocks {
   };
 }
 
-/** Returns a node from the watch while its request waits, as thousands may for long; otherwise reads it. */
+/**
+ * Returns a node from the watch while its request waits, because thousands of nodes may wait for a long time; otherwise
+ * reads the node.
+ */
 async function readWaiting(kube: Cluster, name: string): Promise<PoolNode | undefined> {
   const watch = poolNodesOf(kube);
   watch.ask();
@@ -130,7 +142,10 @@ async function readWaiting(kube: Cluster, name: string): Promise<PoolNode | unde
   return known?.lock?.held === 0 ? known : await readPoolNode(kube, name);
 }
 
-/** Returns the node of a client, if a pool with driver FleetLock and the client's group selects it. */
+/**
+ * Returns the node of a client if a NodePool with driver FleetLock and the client's group selects it; otherwise the
+ * reason why the client gets no lock.
+ */
 async function findClient(
   kube: Cluster,
   { id, group }: LockClient,

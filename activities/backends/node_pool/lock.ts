@@ -1,7 +1,6 @@
 /**
- * The lock of a node that updates itself, requested or held, as an annotation of its Node, so that all processes know
- * the lock, and it is deleted with the node. A node can write its own lock, and users with permission to patch nodes
- * can write any lock.
+ * Records the lock that a node requests or holds as an annotation of the Node, so that all processes can read it and it
+ * is deleted with the Node. A node can write its own lock, and users with permission to patch Nodes can write any lock.
  */
 import { z } from "zod";
 import { asMergePatch } from "../../kube/client.ts";
@@ -27,7 +26,7 @@ const Lock = z.object({
 });
 export type Lock = z.infer<typeof Lock>;
 
-/** Returns the lock of a node; undefined for an unreadable annotation. */
+/** Returns the lock of a node; undefined if the annotation is missing or unreadable. */
 export function lockOf(annotations: Record<string, string> = {}): Lock | undefined {
   const text = annotations[lockAnnotation] ?? "";
   if (text === "" || text.length > longest) return undefined;
@@ -38,12 +37,15 @@ export function lockOf(annotations: Record<string, string> = {}): Lock | undefin
   }
 }
 
-/** Attempts of a patch, because kubelets and others write to Nodes all the time. */
+/**
+ * Maximum number of attempts of a patch: conflicts are frequent, because kubelets and others write to Nodes all the
+ * time.
+ */
 const triesAtMost = 8;
 
 /**
- * Changes or, with undefined, removes a node's lock; writes nothing without a change, nor on a newer node of this
- * name.
+ * Writes the lock that `changed` returns, or removes the lock if `changed` returns undefined. Writes nothing if this
+ * changes nothing, or if the node was deleted, even if a newer node has its name.
  */
 export async function patchLock(
   kube: Kube,

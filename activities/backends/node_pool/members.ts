@@ -9,12 +9,15 @@ import { type PoolNode, readPoolNode } from "./pool_nodes.ts";
 import { isSelected, readNodePool, readSelected } from "./selected.ts";
 import { hashOf, imageOf, isLockTarget, partsOf, templateOf } from "./wanted.ts";
 
-/** The image of a node that has booted since Ostler last asked it; Ostler asks again before it changes the node. */
+/**
+ * Stands for the image of a node that has booted since Ostler last asked it; Ostler asks again before it changes the
+ * node.
+ */
 const unknown = "";
 
 /**
- * Returns a node as the planner sees it, with a failure of the image `digest`; `snapshotOf` drops a failure that is
- * older than a retry.
+ * Returns a node as the planner sees it: as failed if the image `digest` failed on it. `snapshotOf` ignores such a
+ * failure if a `retry` command is newer.
  */
 export function memberOf(pool: PoolRef, node: PoolNode, digest: string): Member {
   const { name, bootId, createdAt, kubelet, isReady, note } = node;
@@ -61,7 +64,10 @@ export async function readMember(kube: Cluster, { pool, machine }: MemberRef): P
   return isLockTarget(image) ? lockMemberOf(pool, node) : memberOf(pool, node, partsOf(image).digest);
 }
 
-/** Returns an object if the pool selects the node, and the machine is that node; else undefined. */
+/**
+ * Returns that the pool rolls no control planes, if the pool selects the node and the machine is that node; otherwise
+ * undefined.
+ */
 export async function readOwnership(
   kube: Cluster,
   { pool, machine, node }: MemberRef & { node: string },
@@ -71,7 +77,7 @@ export async function readOwnership(
   return nodePool && found && isSelected(nodePool, found) ? { rollsControlPlanes: false } : undefined;
 }
 
-/** Reads the progress of one node, which has joined as long as it exists. */
+/** Reads the progress of one node, which counts as joined; undefined if it was deleted. */
 export async function readState(kube: Cluster, { machine }: MemberRef): Promise<MachineState | undefined> {
   const node = await readPoolNode(kube, machine);
   if (!node) return undefined;

@@ -28,11 +28,11 @@ export function nodePool(kube: Cluster): With<"boots"> {
     newsOfWanted: (pool) => newsOfWanted(kube, pool),
     newsOfPool: (pool, nodes) => newsOfNodes(kube, pool, nodes),
     newsOfMachines: ({ pool, names }) => newsOfNodes(kube, pool, () => new Set(names)),
-    // Updates create and delete no machines, and their cordon keeps an autoscaler off the node.
+    // An update in place creates and deletes no machine, and the cordon keeps an autoscaler from choosing the node.
     autoscaling: () => Promise.resolve(""),
     orders: undefined,
     boots: { publish: (order) => ensureHeld(kube, order), letGo: (pool) => letNodePoolGo(kube, pool) },
-    // Machines and nodes are the same objects.
+    // The machine of a NodePool is the Node itself, so it never names the node of another machine.
     standing: undefined,
     templates: undefined,
     welcome: undefined,

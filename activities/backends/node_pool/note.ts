@@ -1,7 +1,7 @@
 /**
  * The note about a node's operating system, as an annotation of its Node: the booted image with its boot ID, the staged
- * image, and images that failed. It outlives an uninstallation and is deleted with the node. A node could forge its
- * note, but this does no more harm than a false report of its OS tool, and only to that node.
+ * image, and images that failed. The note stays when Ostler is uninstalled, and is deleted with the Node. A node could
+ * forge its note, but this does no more harm than a false report of its OS tool, and only to that node.
  */
 import { z } from "zod";
 import { asMergePatch } from "../../kube/client.ts";
@@ -10,7 +10,7 @@ import { ifFound } from "../../kube/status.ts";
 
 export const noteAnnotation = "ostler.dev/node-os";
 const longest = 4096;
-/** Failures that a note keeps. */
+/** Maximum number of failures that a note keeps. */
 const failuresKept = 5;
 
 const digest = z.string().regex(/^sha256:[0-9a-f]{64}$/);
@@ -37,7 +37,7 @@ export type Note = z.infer<typeof Note>;
 
 const none: Note = { bootId: "", booted: "", staged: "", by: "Image", ordered: "", failed: [] };
 
-/** Returns the note of a node; an empty one for an unreadable annotation. */
+/** Returns the note of a node; an empty one if the annotation is missing or unreadable. */
 export function noteOf(annotations: Record<string, string> = {}): Note {
   const text = annotations[noteAnnotation] ?? "";
   if (text === "" || text.length > longest) return none;
@@ -48,7 +48,10 @@ export function noteOf(annotations: Record<string, string> = {}): Note {
   }
 }
 
-/** Changes a node's note; writes nothing without a change, nor on a newer node of this name. */
+/**
+ * Writes the note that `changed` returns. Writes nothing if this changes nothing, or if the node was deleted, even if a
+ * newer node has its name.
+ */
 export async function patchNote(
   kube: Kube,
   { name, uid }: { name: string; uid: string },
@@ -64,7 +67,10 @@ export async function patchNote(
   await ifFound(kube.core.patchNode({ name, body: { metadata } }, asMergePatch));
 }
 
-/** Returns the note with one more failure, without the oldest if there are too many. */
+/**
+ * Returns the note with this failure, which replaces an earlier one of the same image; drops the oldest failure if
+ * there are too many.
+ */
 export function withFailure(note: Note, failure: Note["failed"][number]): Note {
   const others = note.failed.filter((each) => each.digest !== failure.digest);
   return { ...note, failed: [...others, failure].slice(-failuresKept) };

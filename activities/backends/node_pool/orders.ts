@@ -1,4 +1,7 @@
-/** Orders for a node's operating system, which a pod on the node runs; every attempt of a step gives the same order. */
+/**
+ * Creates orders for a node's operating system; a pod on the node runs them. Every attempt of a step creates the same
+ * order.
+ */
 import type { Cluster } from "../../cluster.ts";
 import { Context } from "@temporalio/activity";
 import { createHash } from "node:crypto";
@@ -23,14 +26,18 @@ export interface Subject {
 }
 
 /**
- * Returns the node of an update that may begin; undefined if it was deleted or its pool does not select it any more.
+ * Reads the node and the NodePool of an update that may begin; undefined if one of them was deleted, or if the NodePool
+ * does not select the node any more.
  */
 export async function readUpdated(kube: Cluster, update: NodeUpdate): Promise<Subject | undefined> {
   const found = await readBegun(kube, update);
   return found && isSelected(found.nodePool, found.node) ? found : undefined;
 }
 
-/** Returns the node of an update that has begun, which is completed also if its pool does not select it any more. */
+/**
+ * Reads the node and the NodePool of an update that has begun, and that is completed even if the NodePool does not
+ * select the node any more; undefined if one of them was deleted.
+ */
 export async function readBegun(kube: Cluster, { pool, machine }: NodeUpdate): Promise<Subject | undefined> {
   const [nodePool, node] = [await readNodePool(kube, pool), await readPoolNode(kube, machine)];
   return nodePool && node && { nodePool, node };
@@ -56,8 +63,8 @@ export function orderOf(
 const leastMs = 120_000;
 
 /**
- * Returns the deadline of an order (epoch ms). A step that starts after its deadline was delayed by an outage of
- * Temporal or of all workers, so the node gets the whole time again.
+ * Returns the deadline of an order (epoch ms): `until`, unless the step starts later. Such a step was delayed by an
+ * outage of Temporal or of all workers, so the node gets the whole time again, and at least 2 min.
  */
 export function timeOf(until: number, now = Date.now()): number {
   if (now < until) return until;

@@ -1,4 +1,4 @@
-/** Nodes as the backend of NodePools needs them, kept up to date by one watch per process. */
+/** Reads the facts about nodes that the backend of NodePools needs; one watch per process keeps them up to date. */
 import type { Cluster } from "../../cluster.ts";
 import { z } from "zod";
 import { allPages, type ListPage, type Resource } from "../../kube/resources.ts";
@@ -59,12 +59,12 @@ export const poolNode: z.ZodType<PoolNode> = z.object({
 
 const nodes: Resource<PoolNode> = { group: "", version: "v1", plural: "nodes", schema: poolNode };
 
-/** Returns the watch of the process, which begins with the first caller. */
+/** Returns the watch of all nodes in this process, which the first caller starts. */
 export function poolNodesOf(kube: Cluster): SharedWatch<PoolNode> {
   return kube.watches.of(nodes);
 }
 
-/** Returns all nodes, from a list while the watch is not up to date. */
+/** Returns all nodes from the watch; lists them while the watch is not up to date. */
 export async function readPoolNodes(kube: Cluster): Promise<PoolNode[]> {
   const watch = poolNodesOf(kube);
   watch.ask();

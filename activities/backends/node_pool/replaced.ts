@@ -14,8 +14,9 @@ import { isLockTarget } from "./wanted.ts";
 type Replacing = Pick<Updating, "kube" | "makers">;
 
 /**
- * Returns the machine of a node; null if its pool would not replace it, and for a node that updates itself, which may
- * reboot at any time and be healthy. Writes nothing.
+ * Returns the machine of a node if it can be replaced. Returns null if the node or machine was deleted, or if the pool
+ * would not create another machine. A node that updates itself may reboot at any time and become healthy, so it is not
+ * replaced. Writes nothing.
  */
 export async function readMaker(
   { kube, makers }: Replacing,

@@ -1,4 +1,6 @@
-/** The nodes of NodePools: those that a NodePool selects, if no other one selects them too. */
+/**
+ * Finds the nodes of NodePools: a node belongs to the NodePool that selects it, if no other NodePool selects it too.
+ */
 import type { Cluster } from "../../cluster.ts";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import { refused } from "../../failures.ts";
@@ -8,7 +10,7 @@ import { type NodePool, nodePools } from "../../kube/node_pools.ts";
 import { listPage, readObject } from "../../kube/resources.ts";
 import { type PoolNode, readPoolNodes } from "./pool_nodes.ts";
 
-/** Prefix of the pool's name, because a MachineDeployment of the namespace can have the NodePool's name. */
+/** Prefix of the pool's name, because a MachineDeployment of the namespace can have the same name as the NodePool. */
 export const poolPrefix = "node-pool.";
 
 /** Returns the pool of a NodePool, as `workflows/commands/node_pool.ts` does. */
@@ -40,7 +42,7 @@ export async function readSelected(kube: Cluster, nodePool: Pick<NodePool, "spec
   return (await readPoolNodes(kube)).filter((node) => isSelected(nodePool, node));
 }
 
-/** Throws Refused if another NodePool selects one of the nodes, as each would apply its own budget and image. */
+/** Throws Refused if another NodePool selects one of the nodes, because each would apply its own budget and image. */
 export async function refuseRivals(
   kube: Cluster,
   { metadata, spec }: NodePool,
@@ -64,7 +66,7 @@ export async function poolOf(kube: Cluster, node: PoolNode): Promise<NodePool | 
   return (await readOwners(kube))(node);
 }
 
-/** Returns `poolOf` as a function for any number of nodes, from one read of the NodePools. */
+/** Reads the NodePools once, and returns a function that finds the only NodePool that selects a node. */
 async function readOwners(kube: Cluster): Promise<(node: PoolNode) => NodePool | undefined> {
   const all = await kube.cache.read("node pools", () => listAllPools(kube));
   return (node) => {
@@ -87,7 +89,10 @@ async function listAllPools(kube: Kube): Promise<NodePool[]> {
   return found;
 }
 
-/** Returns the first of these nodes that no NodePool selects, or several do; undefined if each has exactly one. */
+/**
+ * Returns the first of these nodes that does not exist, or is selected by no NodePool or by several; undefined if
+ * exactly one selects each.
+ */
 export async function strayNode(kube: Cluster, names: readonly string[]): Promise<string | undefined> {
   const [all, ownerOf] = await Promise.all([readPoolNodes(kube), readOwners(kube)]);
   const nodes = new Map(all.map((node) => [node.name, node]));

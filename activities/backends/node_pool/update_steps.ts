@@ -43,7 +43,10 @@ type Ordering = Pick<Updating, "kube" | "giveOrder">;
 /** Milliseconds in which a node must report what it runs. */
 const toldMs = 120_000;
 
-/** Has the node fetch the image, unless it has booted or staged it already, at the latest until `until` (epoch ms). */
+/**
+ * Has the node fetch the image until `until` (epoch ms), unless it has booted or fetched that image already, or refuses
+ * it.
+ */
 export async function awaitImageStaged(
   { kube, giveOrder }: Ordering,
   update: NodeUpdate & { retriedAt: number; until: number; isAskedAgain?: true },
@@ -70,7 +73,9 @@ export async function awaitImageStaged(
   return { outcome: "Refused", reason: "DriverFailed", message };
 }
 
-/** Returns where a node already has an image; undefined if it would have to fetch it. */
+/**
+ * Returns where a node has an image that it would boot next or has booted; undefined if the node must fetch the image.
+ */
 function stageOf(
   { booted, staged, fallback }: OsStatus,
   digest: string,
@@ -82,7 +87,7 @@ function stageOf(
   return fallback === digest ? "Fallback" : undefined;
 }
 
-/** Returns the change of a node's note after its answer. */
+/** Returns how a node's note changes after the node has reported its status. */
 function noteFrom(status: OsStatus, digest: string): (note: Note) => Note {
   const stage = stageOf(status, digest);
   const isReady = stage === "Image" || stage === "Fallback";
@@ -102,8 +107,9 @@ async function noted(
 }
 
 /**
- * Orders the node to boot its staged image, once. The order is noted before it is given, so a node with another boot ID
- * either booted by order or rebooted by itself. A node that does not answer may have booted: its boot ID decides later.
+ * Orders the node to boot its staged image, once. The order is written into the note before the node gets it. So, if
+ * the node has a new boot ID, the note shows whether it booted on order (Ordered) or by itself (Rebooted). A node that
+ * does not answer may have booted, so it counts as Ordered; its boot ID shows later whether it did.
  */
 export async function awaitBootOrdered(
   { kube, giveOrder }: Ordering,

@@ -16,8 +16,8 @@ import { emitEvents, type Subject } from "../../status/events.ts";
 import { memoryOf } from "../../status/recall.ts";
 
 /**
- * Returns the desired state, or that the pool is deleted or being deleted. Throws Refused if another pool selects one
- * of its nodes, or its image is not allowed.
+ * Returns the desired state, or that the NodePool was deleted or is being deleted. Throws Refused if another NodePool
+ * selects one of its nodes, or if its image is not accepted.
  */
 export function readWanted(kube: Cluster, pool: PoolRef): Promise<Wanted> {
   return attempting(`read NodePool "${pool.namespace}/${nodePoolNameOf(pool)}"`, async () => {
@@ -34,7 +34,7 @@ export function readWanted(kube: Cluster, pool: PoolRef): Promise<Wanted> {
 
 /**
  * Returns the image of a pool as "repository@sha256:…", or a placeholder if its nodes update themselves. Throws Refused
- * if the image is not allowed.
+ * if its OSImage is not accepted.
  */
 export async function imageOf(kube: Kube, nodePool: NodePool): Promise<string> {
   const { metadata, spec: { image } } = nodePool;
@@ -73,7 +73,8 @@ function actorOf(managedFields: unknown[] | undefined): string {
   return writes[0]?.manager || "unknown";
 }
 
-// A target is the image of a pool, a repository and a digest; only the digest identifies it.
+// The target of a pool is its image, "repository@sha256:…", or a placeholder if its nodes update themselves. Images
+// with equal digests are the same image.
 
 /** Splits "repository@sha256:…" into its two parts. */
 export function partsOf(image: string): { repository: string; digest: string } {
@@ -82,14 +83,14 @@ export function partsOf(image: string): { repository: string; digest: string } {
 }
 
 /**
- * Prefix of the placeholder that stands for the image of nodes that update themselves, as such nodes choose their
+ * Prefix of the placeholder that stands for the image of nodes that update themselves, because such nodes choose their
  * image.
  */
 const lockWord = "FleetLock/";
 /** Template hash of nodes that neither request nor hold a lock. */
 export const unlockedHash = "fleet-lock";
 
-/** Returns the target of a pool with driver FleetLock; undefined for every other driver. */
+/** Returns the placeholder that is the target of a pool with driver FleetLock; undefined for every other driver. */
 function lockTargetOf({ spec: { driver, fleetLock } }: Pick<NodePool, "spec">): string | undefined {
   return driver === "FleetLock" ? `${lockWord}${fleetLock?.group ?? "default"}` : undefined;
 }
@@ -104,7 +105,7 @@ export function templateOf(image: string): string {
   return isLockTarget(image) ? unlockedHash : hashOf(partsOf(image).digest);
 }
 
-/** Returns the template hash of a digest: enough of it to be unique; "" without a digest. */
+/** Returns the template hash of a digest: its first 20 hex digits, which are unique enough; "" without a digest. */
 export function hashOf(digest: string): string {
   return digest.slice("sha256:".length).slice(0, 20);
 }
@@ -123,8 +124,8 @@ export function observedOf(
 type Deciding = "uid" | "generation" | "deletionTimestamp";
 
 /**
- * Writes the last good image into the NodePool and emits an Event; returns whether there was anything to do. Throws
- * Refused (LastGoodMissing) if no rollout has converged yet.
+ * Writes the last good image into the NodePool and emits an Event; returns whether this changed anything. Throws
+ * Refused (LastGoodMissing) if no rollout has converged yet, or if the nodes update themselves.
  */
 export function restoreImage(kube: Kube, { pool, by, reason }: RestoreOrder): Promise<{ changed: boolean }> {
   const name = nodePoolNameOf(pool);
@@ -134,7 +135,7 @@ export function restoreImage(kube: Kube, { pool, by, reason }: RestoreOrder): Pr
     if (!nodePool.spec.image) {
       throw refused(
         "LastGoodMissing",
-        `Failed to roll back NodePool "${pool.namespace}/${name}": its nodes update themselves`,
+        `Failed to roll back NodePool "${pool.namespace}/${name}": its nodes update themselves and choose their image`,
       );
     }
     const { lastGood } = memoryOf(await ifFound(readObject(kube, rollouts, pool)));

@@ -12,7 +12,7 @@ import { type PoolNode, poolNode } from "./pool_nodes.ts";
 import { isSelected, poolOfNodePool, poolPrefix } from "./selected.ts";
 import { observedOf } from "./wanted.ts";
 
-/** Watches all NodePools, and those being deleted only while they wait for Ostler to clean up. */
+/** Watches all NodePools; finds a NodePool that is being deleted only while it waits for Ostler to clean up. */
 export function watchNodePools(kube: Kube, { onChange, ...deps }: WatchDeps): PoolSource {
   const tell = (name: string): void => onChange(keyOf(name));
   const pools: Informer<KeptPool> = new Informer(watchedPools, {
@@ -67,7 +67,7 @@ const watchedImages: Resource<string> = {
   }),
 };
 
-/** Returns the key of the pool of a NodePool, "namespace/name". */
+/** Returns the key of the pool of a NodePool ("namespace/name"). */
 function keyOf(nodePool: string): string {
   return nodePool.replace("/", `/${poolPrefix}`);
 }
@@ -82,8 +82,9 @@ function isServed({ metadata: { deletionTimestamp, finalizers } }: KeptPool): bo
   return !deletionTimestamp || (finalizers?.includes(nodePoolFinalizer) ?? false);
 }
 
-// Nodes that appeared, were deleted, changed their readiness, or booted without an order. Each change of a node updates
-// what is kept for its pools, and only a changed selector costs a pass over all nodes; a heartbeat causes no read.
+// Reports nodes that appeared, were deleted, changed their readiness, or booted without an order. Each change of a node
+// updates what is kept for its NodePools; only a changed selector needs a pass over all nodes, and a heartbeat causes
+// no read.
 
 interface NodeDeps extends Pick<WatchDeps, "onChange" | "log" | "signal"> {
   pools: Informer<KeptPool>;
@@ -95,14 +96,14 @@ interface PoolNodeWatch {
    * them.
    */
   stateOf(nodePool: string): string;
-  /** Finds the nodes of a NodePool that appeared, was deleted, or selects other nodes. */
+  /** Finds the nodes of a NodePool again, after it was created or deleted or its selector changed. */
   select(nodePool: string): void;
   start(): Promise<void>;
 }
 
 const watchedNodes: Resource<PoolNode> = { group: "", version: "v1", plural: "nodes", schema: poolNode };
 
-/** Watches nodes; reports the NodePools that select a node with a change that matters. */
+/** Watches nodes; reports each NodePool that selects a node whose labels, readiness, boot or lock changed. */
 function watchNodes(kube: Kube, { pools, onChange, ...deps }: NodeDeps): PoolNodeWatch {
   const isOwner = (name: string, node: PoolNode): boolean => {
     const pool = pools.get(name);
@@ -121,7 +122,7 @@ function watchNodes(kube: Kube, { pools, onChange, ...deps }: NodeDeps): PoolNod
       all.forEach((owner) => onChange(owner));
     },
   });
-  /** Texts of the nodes because of which a rollout has to read the pool, by NodePool and node. */
+  /** By NodePool and node: the text of each node because of which a rollout has to read the nodes. */
   const odd = new Map<string, Map<string, string>>();
   const note = (pool: string, name: string, node: PoolNode | undefined): void => {
     const stateIn = pools.get(pool)?.spec.driver === "FleetLock" ? lockStateOf : bootStateOf;
@@ -163,7 +164,10 @@ function bootStateOf({ name, bootId, isReady, note }: PoolNode): string {
   return note.bootId === bootId ? "" : `${name} ${bootId}`;
 }
 
-/** Returns a text for a node that updates itself and is not Ready or requests a lock; "" for any other node. */
+/**
+ * Returns a text for a node that updates itself, and that is not Ready or requests or holds a lock; "" for any other
+ * node.
+ */
 function lockStateOf({ name, isReady, lock }: PoolNode): string {
   if (lock) return `${name} asks since ${lock.asked}`;
   return isReady ? "" : `${name} NotReady`;

@@ -1,6 +1,6 @@
 /**
  * Keeps a cluster-autoscaler without an AutoscalingStrategy from removing nodes of a group that is rolled: new nodes
- * are empty at first, so it would take them for unneeded.
+ * are empty at first, so the autoscaler would consider them unneeded.
  */
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Cluster } from "../../cluster.ts";
@@ -18,7 +18,10 @@ import { groupNameOf, poolOfGroup } from "./sight.ts";
 /** Number of nodes that are written concurrently. */
 const width = 10;
 
-/** Keeps the nodes while the group is rolled, and ends that afterwards; returns what cannot be prevented. */
+/**
+ * While the group is rolled, annotates its nodes so that the autoscaler does not remove them; afterwards, removes the
+ * annotations. Returns a sentence about what the autoscaler can still do; "" if no such autoscaler manages the group.
+ */
 export async function keepFromAutoscaler(
   kube: Cluster,
   pool: PoolRef,
@@ -43,8 +46,8 @@ export async function keepFromAutoscaler(
 }
 
 /**
- * Ends the holds against scale-down of nodes whose group does not exist, or whose rollout is at rest: no run would end
- * them after the run of the group was terminated, or its object deleted without the finalizer.
+ * Removes the annotations against scale-down from nodes whose ScalingGroup does not exist, or whose rollout is at rest:
+ * if the workflow of the group was terminated, or the finalizer of the ScalingGroup removed, no run would remove them.
  */
 export async function endLeftKeeps(kube: Cluster, groups: readonly ScalingGroup[]): Promise<void> {
   for (const [holder, nodes] of Map.groupBy(await readGroupNodes(kube), ({ keptBy }) => keptBy)) {
@@ -54,7 +57,10 @@ export async function endLeftKeeps(kube: Cluster, groups: readonly ScalingGroup[
   }
 }
 
-/** Returns whether no run will end a hold of the pool; a rollout that has not reported yet may be beginning. */
+/**
+ * Returns whether no run will remove the annotations of the pool; false if its Rollout is missing or empty, because a
+ * run may be about to begin.
+ */
 async function isLeft(kube: Cluster, pool: PoolRef, groups: readonly ScalingGroup[]): Promise<boolean> {
   if (!groups.some(({ metadata }) => metadata.name === groupNameOf(pool))) return true;
   const { namespace, name } = pool;
@@ -62,7 +68,9 @@ async function isLeft(kube: Cluster, pool: PoolRef, groups: readonly ScalingGrou
   return isAtRest(rollout?.status ?? {});
 }
 
-/** Returns the pool of a hold of a scaling group; undefined for any other holder. */
+/**
+ * Returns the scaling group that annotated a node against scale-down, as a pool; undefined if another controller did.
+ */
 function poolOf(holder: string): PoolRef | undefined {
   const [, cluster, name = ""] = /^(?:([^/]+)\/)?scaling-group\/[^/]+\/([^/]+)$/.exec(holder) ?? [];
   if (name === "") return undefined;

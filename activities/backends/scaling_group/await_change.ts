@@ -29,7 +29,9 @@ const upgrades = {
   schema: NodeVersion.transform((version) => JSON.stringify(upgradeStateOf(version))),
 };
 
-/** Ends when the survey differs from `fingerprint`, at the latest at `until` (epoch ms). */
+/**
+ * Ends when a new survey has another fingerprint or the NodeVersion was deleted, at the latest at `until` (epoch ms).
+ */
 export async function awaitNodeVersionChanged(
   kube: Cluster,
   { object, fingerprint, until }: { object: ClusterObject; fingerprint: string; until: number },

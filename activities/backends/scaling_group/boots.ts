@@ -1,4 +1,7 @@
-/** Sets what a group boots, and records the previous boot template by the cloud's own ID for a rollback. */
+/**
+ * Sets the boot template from which the cloud creates the machines of a group (such as a launch template of AWS), and
+ * records the ID of the previous one for a rollback.
+ */
 import type { Cluster } from "../../cluster.ts";
 import type { Desired, PoolRef, Published } from "../../../workflows/contracts/mod.ts";
 import { type BootTemplate, groupKeyOf } from "../../clouds/driver.ts";
@@ -30,7 +33,7 @@ import { observedOf } from "./target.ts";
 /** Machines of groups boot without credentials of Ostler, so nothing expires. */
 const never = "";
 
-/** Sets the group to boot its target. Throws Refused for a group without a released NodeVersion. */
+/** Sets the group to boot its target. Throws Refused while the NodeVersion is not released to the group. */
 export function publishBoots(kube: Cluster, { pool, revision }: BootOrder): Promise<Published> {
   return attempting(`set ScalingGroup "${groupNameOf(pool)}" to boot revision "${revision}"`, async () => {
     const asked = await needAsked(kube, pool);
@@ -38,7 +41,9 @@ export function publishBoots(kube: Cluster, { pool, revision }: BootOrder): Prom
     if (!target) {
       throw refused(
         "ObjectInvalid",
-        `Failed to set what ScalingGroup "${groupNameOf(pool)}" boots: its NodeVersion is not released to it yet`,
+        `Failed to set what ScalingGroup "${
+          groupNameOf(pool)
+        }" boots: its NodeVersion is not released to the group yet`,
       );
     }
     const before = asked.ledger.boots?.template;
@@ -50,7 +55,10 @@ export function publishBoots(kube: Cluster, { pool, revision }: BootOrder): Prom
   });
 }
 
-/** Sets the group to boot its target, if it does not yet; returns the boot template that it then has. */
+/**
+ * Sets the group to boot its target, unless it does already; returns the group's boot template. Throws Refused while
+ * the NodeVersion is not released to the group.
+ */
 export async function ensureBoots(
   kube: Cluster,
   { pool, asked }: { pool: PoolRef; asked: Asked },
@@ -61,12 +69,15 @@ export async function ensureBoots(
   if (!target) {
     throw refused(
       "ObjectInvalid",
-      `Failed to order a machine of ScalingGroup "${groupNameOf(pool)}": its NodeVersion is not released to it yet`,
+      `Failed to order a machine of ScalingGroup "${
+        groupNameOf(pool)
+      }": its NodeVersion is not released to the group yet`,
     );
   }
   if (!knownFor(asked, target)) await refuseRivals(kube, group);
   const boots = await driver.template(groupId);
-  // A cloud that refuses the longest token of an order refuses it here, before the group is changed.
+  // The longest token that an order can have is checked before the group is changed, because some clouds do not accept
+  // it.
   driver.checkToken?.({ group: groupId, token: tokenOf(group.metadata.name, Math.max(ledger.tokens.next, 999)) });
   const former = ledger.boots ??
     { image: boots.image, template: boots.id, components: await componentsNow(kube, asked) };
@@ -96,12 +107,17 @@ interface Booting {
   boots: BootTemplate;
 }
 
-/** Returns the recorded boot template of a target, from a rollback or the current one. */
+/**
+ * Returns the boot template of a target if it is recorded, for a rollback or as the current one; otherwise undefined.
+ */
 function knownFor({ ledger: { pin, boots } }: Asked, target: Target): Boots | undefined {
   return [pin?.boots, boots].find((each) => each && hashOf(each) === hashOf(target));
 }
 
-/** Returns the boot template of a target; a recorded one is used by its ID, whatever the group boots now. */
+/**
+ * Sets the group to boot a target and returns its boot template: a recorded one by its ID, otherwise one with the image
+ * of the target.
+ */
 async function templateFor({ kube, asked, target, boots }: Booting): Promise<BootTemplate> {
   const { groupId: group } = asked.group.spec;
   const driver = await kube.cloud.driver();
@@ -112,7 +128,10 @@ async function templateFor({ kube, asked, target, boots }: Booting): Promise<Boo
     : await driver.ensureImage({ group, image: target.image });
 }
 
-/** Returns the components that a node of the group names; "" if none does. */
+/**
+ * Returns the Kubernetes components that the annotation of one of the group's nodes names; "" if no node has the
+ * annotation.
+ */
 async function componentsNow(kube: Cluster, { group: { spec } }: Asked): Promise<string> {
   const [{ nodes }, instances] = await Promise.all([
     nodesByInstance(kube),
@@ -123,8 +142,8 @@ async function componentsNow(kube: Cluster, { group: { spec } }: Asked): Promise
 }
 
 /**
- * Records the current boot template, and the previous one of another target; writes the status as the Constellation
- * node operator did.
+ * Records the current boot template, and the previous one if its target is another; writes the status as the
+ * Constellation node operator did.
  */
 async function note(
   kube: Kube,
@@ -161,14 +180,15 @@ function statusWith(image: string, generation = 0): object {
   };
 }
 
-/** Returns the annotations with which nodes name their image and group. */
+/** Returns the annotations by which a node names its image and group. */
 export function marksOf(image: string, group: string): Record<string, string> {
   return { [marks.image]: image, [marks.group]: group };
 }
 
 /**
- * Pins the group to its last good boot template until another target is desired, without a change of its NodeVersion;
- * returns whether there was anything to do. Throws Refused (LastGoodMissing) without a last good template.
+ * Pins the group to its last good boot template until its NodeVersion names another target; does not change the
+ * NodeVersion. Returns whether this changed anything. Throws Refused (LastGoodMissing) if no last good boot template is
+ * recorded.
  */
 export function restoreGroup(kube: Kube, order: RestoreOrder): Promise<{ changed: boolean }> {
   const name = groupNameOf(order.pool);
@@ -197,7 +217,10 @@ async function goodBoots(kube: Kube, { ledger: { boots, former } }: Asked, { poo
   throw refused("LastGoodMissing", `Failed to roll back ScalingGroup "${groupNameOf(pool)}": ${state}`);
 }
 
-/** Returns the desired state, "Deleting" or "Gone"; a group without a released NodeVersion keeps what it boots. */
+/**
+ * Returns the desired state, "Deleting" or "Gone". While the NodeVersion is not released to the group, the group keeps
+ * what it boots.
+ */
 export function readGroupWanted(kube: Cluster, pool: PoolRef): Promise<Wanted> {
   return attempting(`read ScalingGroup "${groupNameOf(pool)}"`, async () => {
     const asked = await readAsked(kube, pool);
@@ -228,7 +251,10 @@ function desiredOf({ group, version, target }: Asked, size: { replicas: number; 
   };
 }
 
-/** Returns the version that the NodeVersion names for its image; for any other target a part of the image. */
+/**
+ * Returns the version that the NodeVersion names for its image; for any other target, the end of the image; "" without
+ * a target.
+ */
 function revisionOf({ spec }: NodeVersion, target: Target | undefined): string {
   if (!target) return "";
   const isAsked = target.image === spec.image && target.components === spec.kubernetesComponentsReference;

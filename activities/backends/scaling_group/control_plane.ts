@@ -1,4 +1,7 @@
-/** Machines of control planes: which those are, and what their etcd requires before and after a change. */
+/**
+ * Finds out which groups have control planes, and does what etcd requires before and after one of their machines is
+ * replaced.
+ */
 import type { Cluster } from "../../cluster.ts";
 import type { EtcdDoubt, EtcdMember, EtcdStanding, EtcdSurvey, Relieved } from "../../../workflows/contracts/mod.ts";
 import type { Instance } from "../../clouds/driver.ts";
@@ -21,8 +24,8 @@ import { askedBy, isControlPlane } from "../../node_version/version_release.ts";
 type Seen = Pick<CloudSight, "cloud" | "instances" | "nodes">;
 
 /**
- * Returns whether the group has control planes: by its role, which people write and may get wrong, by its cloud, or by
- * its nodes.
+ * Returns whether the group has control planes according to its role, which users write and may get wrong, to its
+ * cloud, or to its nodes.
  */
 export function isOfControlPlane({ group }: Pick<Asked, "group">, { cloud, instances, nodes }: Seen): boolean {
   const isNode = instances.some(({ providerId }) => nodes.get(providerId.toLowerCase())?.isControlPlane);
@@ -30,10 +33,10 @@ export function isOfControlPlane({ group }: Pick<Asked, "group">, { cloud, insta
 }
 
 /**
- * Throws Refused if a control plane runs components other than those of the target and those of the NodeVersion, to
- * which control planes are upgraded in place one by one: a replacement does not upgrade Kubernetes. Also refuses
- * control planes in a group with another role, which would be released together with workers. `attempt` completes
- * "Failed to …".
+ * Throws Refused if a control plane runs neither the components of the target nor those of the NodeVersion: control
+ * planes are upgraded in place, one by one, and a replacement does not upgrade their Kubernetes. Also throws Refused if
+ * the group has control planes but the role of workers, because the NodeVersion would be released to it together with
+ * workers. `attempt` completes "Failed to …".
  */
 export function refuseUnfit(asked: Asked, seen: Seen, attempt: string): void {
   if (!isOfControlPlane(asked, seen)) return;
@@ -68,7 +71,7 @@ export async function standingFor(kube: Cluster, asked: Asked, seen: Seen): Prom
   }
 }
 
-/** Returns the place of an instance in etcd, among all machines of control planes. */
+/** Returns which member of etcd runs on an instance, by comparison with all machines of control planes. */
 function placeIn(survey: EtcdSurvey, seen: Pick<Seen, "instances" | "nodes">, instance: Instance): Place {
   const others = [...seen.nodes.values()].filter((node) => node.isControlPlane);
   const known = seen.instances.map((each) => machineOf(each, seen.nodes));
@@ -135,8 +138,8 @@ export async function joinEtcd(
 }
 
 /**
- * Removes the etcd member of an instance before the cloud removes the instance, as the member would still count for the
- * quorum. Throws Transient while the member is unknown or the remaining ones would have no quorum.
+ * Removes the etcd member of an instance before the cloud removes the instance, because the member would still count
+ * for the quorum. Throws Transient while the member is unknown, or while the remaining members would have no quorum.
  */
 export async function leaveEtcd(
   kube: Cluster,
@@ -156,9 +159,9 @@ export async function leaveEtcd(
 }
 
 /**
- * Before a machine is deleted, or leaves service for a while (`returns`), moves the etcd leadership away, unless the
- * machine is lost, and stores a snapshot if ordered. Returns the reasons instead if the machine must not be stopped
- * now.
+ * Prepares etcd for the deletion of a machine, or for its absence for a while (`returns`): moves the leadership away,
+ * unless the machine is lost, and stores a snapshot if ordered. If the machine must not be stopped now, changes nothing
+ * and returns the reasons.
  */
 export function relieveMember(
   kube: Cluster,
@@ -174,13 +177,14 @@ export function relieveMember(
     const etcd = await openEtcd(kube);
     const survey = await etcd.survey();
     const place = placeIn(survey, seen, instance);
-    // One of two voters does not make a quorum. That is accepted for a machine that returns, unless the groups declare
-    // a control plane that has not joined yet, which would be the third voter.
+    // While one of two voters is stopped, etcd has no quorum. This is accepted for a machine that returns, unless a
+    // declared control plane has not joined yet, because that would be the third voter.
     const isJoined = returns !== true || votersOf(survey).length >= await declaredMachines(kube, asked);
     const doubts = doubtsAbout(survey, place, { isLost, returns: returns === true, isJoined, taken });
     if (doubts.length > 0) return { state: "InDoubt", doubts: bounded(doubts) };
     const id = typeof place !== "string" && "member" in place ? place.member.id : undefined;
-    // A last voter that returns stays the leader and takes the snapshot, as no other member can lead or has the data.
+    // A last voter that returns stays the leader and takes the snapshot, because no other member can lead or has the
+    // data.
     const isAlone = returns === true && id !== undefined && isLastVoter(survey, id);
     if (id !== undefined && !isLost && !isAlone) await etcd.moveLeadership(id);
     if (!snapshot) return nothing;
@@ -202,9 +206,10 @@ async function declaredMachines(kube: Cluster, { group: { spec } }: Asked): Prom
 }
 
 /**
- * Returns the reasons against a removal. The state of a lost machine's own member is not one of them, as it is why the
- * machine is removed. The absence of a member that returns is not one either, unless a declared control plane has not
- * joined (`isJoined`). An administrator can accept all reasons, except if the removal would end etcd.
+ * Returns the reasons against stopping a machine. The state of a lost machine's own member is not a reason, because it
+ * is why the machine is removed. The absence of a member that returns is not a reason either, if all declared control
+ * planes have joined (`isJoined`). Reasons that an administrator accepted (`taken`) are left out, unless the removal
+ * would end etcd.
  */
 function doubtsAbout(
   survey: EtcdSurvey,

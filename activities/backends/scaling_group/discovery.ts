@@ -1,6 +1,7 @@
 /**
- * Creates a ScalingGroup for each group of the cloud, and keeps what people set on it. A ScalingGroup is deleted only
- * after three complete discoveries without its group, because clouds leave out what they cannot list at that moment.
+ * Creates a ScalingGroup for each group of the cloud, and does not change what users set on it. A ScalingGroup is
+ * deleted only after three complete discoveries without its group, because clouds leave out what they cannot list at
+ * that moment.
  */
 import type { Cluster } from "../../cluster.ts";
 import { createHash } from "node:crypto";
@@ -22,7 +23,8 @@ import { ledgerOf } from "./ledger.ts";
 import { allOf, endOldRebalancingHolds } from "./rebalancing.ts";
 
 /**
- * On a ScalingGroup: the number of complete discoveries that missed its group, and the time of the last one (epoch ms).
+ * Annotation of a ScalingGroup: the number of complete discoveries that did not find its group, and the time of the
+ * last of them (epoch ms).
  */
 const missedAnnotation = "ostler.dev/missed-by-looks";
 const looksUntilGone = 3;
@@ -35,12 +37,16 @@ const first = { nodeImage: "constellation-version", min: 1, max: 10, autoscaling
 
 type Role = "Worker" | "ControlPlane";
 
-/** Runs one discovery at `now` (epoch ms). A refusal for one group fails the discovery only after all other groups. */
+/**
+ * Runs one discovery at `now` (epoch ms). If the cloud refuses a request about one group, the discovery still handles
+ * all other groups before it fails.
+ */
 export function discoverScalingGroups(kube: Cluster, now: number): Promise<DiscoveryResult> {
   return attempting("discover scaling groups", async () => {
     const driver = await kube.cloud.driver();
     const result: DiscoveryResult = { groups: 0, made: [], removed: [] };
-    // Old holds are ended first, whatever fails below, because nothing else would end them.
+    // Old holds against rebalancing and scale-down are ended first, because nothing else would end them if a later step
+    // failed.
     await allOf([
       async () => await endOldRebalancingHolds(kube, await listClusterObjects(kube, scalingGroups), now),
       async () => await endLeftKeeps(kube, await listClusterObjects(kube, scalingGroups)),
@@ -74,7 +80,10 @@ async function compare(
   ], (step) => step());
 }
 
-/** Deletes templates, except those that a group boots or may be rolled back to; without the permission, all stay. */
+/**
+ * Deletes old boot templates, except those that a group boots or can be rolled back to. If the cloud denies this, all
+ * stay.
+ */
 async function deleteSpareTemplates(driver: Driver, objects: readonly ScalingGroup[]): Promise<void> {
   const keep = objects.map(ledgerOf).flatMap(({ boots, former, pin }) =>
     [boots, former, pin?.boots].flatMap((each) => each?.template ?? [])
@@ -85,7 +94,8 @@ async function deleteSpareTemplates(driver: Driver, objects: readonly ScalingGro
 }
 
 /**
- * Creates the ScalingGroup once the cloud or a node shows its role; until then the group may be one of control planes.
+ * Creates the ScalingGroup once the cloud or a node shows its role, because until then it may have control planes.
+ * Returns its name; nothing if it was not created.
  */
 async function makeIfClear(kube: Cluster, driver: Driver, group: CloudGroup): Promise<string[]> {
   const role = group.role || await roleByNodes(kube, driver, group.id);
@@ -99,7 +109,7 @@ async function roleByNodes(kube: Cluster, driver: Driver, group: string): Promis
   return own.length > 0 ? "Worker" : undefined;
 }
 
-/** Returns the name of the new object; nothing if a user has just created one for the group. */
+/** Creates the ScalingGroup and returns its name; returns nothing if a user has just created one for the group. */
 async function make(kube: Cluster, group: CloudGroup, role: Role): Promise<string[]> {
   const { id, name: nodeGroupName, autoscalerName: autoscalerGroupName } = group;
   const spec = { ...first, groupId: id, nodeGroupName, autoscalerGroupName, role };
@@ -112,7 +122,7 @@ async function make(kube: Cluster, group: CloudGroup, role: Role): Promise<strin
   }
   const standing = await ifFound(readClusterObject(kube, scalingGroups, name));
   if (standing && groupKeyOf(standing.spec.groupId) === groupKeyOf(id)) return [];
-  // Another group has the name, so the ID makes it unique.
+  // The ScalingGroup of another group has the name, so a hash of the ID makes the name unique.
   const other = `${name}-${createHash("sha256").update(groupKeyOf(id)).digest("hex").slice(0, 8)}`;
   await createClusterObject(kube, scalingGroups, { kind: "ScalingGroup", metadata: { name: other }, spec }).catch(
     (error: unknown) => {
@@ -122,14 +132,16 @@ async function make(kube: Cluster, group: CloudGroup, role: Role): Promise<strin
   return [other];
 }
 
-/** Returns the name of a group's object, whatever the case in which the cloud reports the group. */
+/** Returns the name of a group's ScalingGroup, which is the same in whatever case the cloud reports the group. */
 function nameFor({ name, id }: CloudGroup): string {
   const last = groupKeyOf(id).split("/").at(-1) ?? "";
   const plain = (name || last).toLowerCase().replaceAll(/[^a-z0-9.-]+/g, "-").slice(0, longestName);
   return plain.replaceAll(/^[^a-z0-9]+|[^a-z0-9]+$/g, "") || "group";
 }
 
-/** Updates only the display name of a group, and forgets the discoveries that missed the group. */
+/**
+ * Updates only the display name of a ScalingGroup, and removes the count of discoveries that did not find its group.
+ */
 async function keep(kube: Cluster, { metadata, spec }: ScalingGroup, { name }: CloudGroup): Promise<void> {
   const wasMissed = metadata.annotations?.[missedAnnotation] !== undefined;
   if (!wasMissed && spec.nodeGroupName === name) return;

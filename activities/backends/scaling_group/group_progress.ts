@@ -19,7 +19,10 @@ const standing: Record<string, string> = {
   Aborted: "was aborted",
 };
 
-/** Phases in which a rollout is at work; "Repairing" is not one, as machines are repaired without a rollout too. */
+/**
+ * Phases in which a rollout replaces machines. "Repairing" is not one of them, because machines are also repaired
+ * without a rollout.
+ */
 const moving = ["Preparing", "Creating", "Rolling", "RollingBack", "Deleting"];
 /** Reasons for which a group waits for an administrator; `closed` is the reason for which it waits for its window. */
 const asking = ["ProtectedRemain", "Paused", "AwaitingApproval", "EtcdInDoubt"];
@@ -55,7 +58,8 @@ export async function readProgress(
       (await ifFound(readObject(kube, rollouts, where)))?.status ?? {};
     const target = targetOf(group, version);
     const isOfThis = targetTemplateHash === hash && target !== undefined && hashOf(target) === hash;
-    // A status from before the run observed the current objects does not count, as the run may continue once it has.
+    // A status from before the run observed the current objects does not count, because the run may continue once it
+    // has observed them.
     const isTold = observed === observedOf(group, version);
     const isStanding = isTold && stands(phase, reason);
     const said = [reason, message].filter(Boolean).map(String).join(": ").slice(0, 500);
@@ -74,7 +78,7 @@ function stands(phase = "", reason: unknown): boolean {
   return phase in standing || asking.includes(String(reason));
 }
 
-/** Returns the messages of the groups that are halted, or that wait for a window. */
+/** Returns the messages of at most `named` groups that are halted, or that wait for their windows. */
 export function toldOf(groups: readonly GroupProgress[], what: "halted" | "waiting"): string[] {
   return groups.map((group) => group[what]).filter((said) => said !== "").slice(0, named);
 }

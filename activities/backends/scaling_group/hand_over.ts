@@ -21,8 +21,9 @@ import { deleteRecord, type Order, orderOf, recordAnnotations } from "./records.
 import { type Asked, readAsked, readCloud } from "./sight.ts";
 
 /**
- * Writes image, group and inheritance on a machine's node, and records that the machine joined; returns what it lacks
- * to join, as words.
+ * Writes image, group and inheritance (labels, annotations and taints of the old node) on a machine's node, and records
+ * that the machine joined. If etcd is not ready for the machine, writes nothing and returns what the machine lacks, as
+ * words; otherwise returns undefined.
  */
 export function welcomeMember(kube: Cluster, { pool, machine }: MemberRef): Promise<string | undefined> {
   return attempting(`write image and group on the node of machine "${machine}"`, async () => {
@@ -67,7 +68,10 @@ function keptOf({ record }: Order): unknown {
   }
 }
 
-/** Assigns the legacy to the new machine before anything is written, so that the next attempt uses the same one. */
+/**
+ * Assigns a legacy (the inheritance of a deleted machine) to the new machine before anything is written, so that the
+ * next attempt uses the same one. Returns undefined if no legacy is left.
+ */
 async function claimed(
   kube: Kube,
   { group: { metadata }, ledger }: Asked,
@@ -80,7 +84,7 @@ async function claimed(
   return legacy;
 }
 
-/** Removes the legacy that a machine has taken over. */
+/** Removes the record of the legacy that a machine has taken over. */
 async function settle(kube: Kube, pool: PoolRef, machine: string): Promise<void> {
   const asked = await readAsked(kube, pool);
   const legacies = asked?.ledger.legacies.filter(({ to }) => to !== machine) ?? [];
@@ -120,7 +124,10 @@ function heirOf(member: string | undefined): Record<string, string> {
   return member === undefined ? {} : { [heirAnnotation]: member };
 }
 
-/** Records that a machine has joined; the record stays until the machine that it replaces is deleted. */
+/**
+ * Records that a new machine has joined. The record stays until the old machine is deleted; without an old machine it
+ * is deleted now.
+ */
 async function noteIn(
   kube: Kube,
   { order, instance, node }: { order: Order; instance: Instance; node: string },

@@ -1,6 +1,6 @@
 /**
- * The inheritance of a machine: what its replacement takes over. It is read from the machine's node when the machine is
- * chosen, and kept as JSON until it is handed over.
+ * The inheritance of a machine: the labels, annotations and taints of its node that the node of its replacement takes
+ * over. It is read before the machine is removed, and kept as JSON until it is written on the new node.
  */
 import type { Cluster } from "../../cluster.ts";
 import type { V1Node } from "@kubernetes/client-node";
@@ -23,7 +23,7 @@ const Inheritance: z.ZodType<Inheritance> = z.object({
   taints: taints.map(({ key, value, effect }) => ({ key, effect, ...(value === undefined ? {} : { value }) })),
 }));
 
-/** Returns the inheritance of a machine by the current rules; undefined without a node. */
+/** Returns the inheritance of a machine by the current rules of its RolloutPolicy; undefined if it has no node. */
 export async function inheritanceFor(
   kube: Cluster,
   { pool, asked, seen }: { pool: PoolRef; asked: Asked; seen: CloudSight },
@@ -44,7 +44,7 @@ export function keptFrom(kept: unknown): Inheritance {
   return Inheritance.safeParse(kept).data ?? { labels: {}, annotations: {}, taints: [] };
 }
 
-/** Returns everything that a node could hand over. */
+/** Returns all labels, annotations and taints of a node, from which the rules select the inheritance. */
 export function bearing({ metadata, spec }: V1Node): Inheritance {
   return Inheritance.parse({
     labels: metadata?.labels ?? {},
@@ -66,7 +66,7 @@ interface Taint {
   effect: string;
 }
 
-/** The changes to the new node by the handover; empty if nothing is missing there. */
+/** The changes that give a new node its inheritance; empty if the node has all of it. */
 interface HandOver {
   labels: Record<string, string>;
   annotations: Record<string, string>;
@@ -82,7 +82,8 @@ const reserved = ["kubernetes.io", "k8s.io"];
 /** Returns what an old node hands over to its new node. */
 export function inheritanceOf(donor: Inheritance, rules: HandOverRules): Inheritance {
   const isKept = (key: string): boolean => !isReserved(key) || rules.reservedDomains.includes(domainOf(key));
-  // Ostler's own hold against scale-down is left out: without Ostler's mark, it would stay after the rollout.
+  // The annotations by which Ostler protected the old node from scale-down are left out, because nothing would remove
+  // them from the new node.
   const own = donor.annotations[keptByAnnotation] === undefined ? [] : [keptByAnnotation, scaleDownDisabledAnnotation];
   return {
     labels: rules.labels ? pick(donor.labels, isKept) : {},

@@ -32,7 +32,7 @@ export const ledgerAnnotations = {
 
 const Tokens = z.object({ next: z.number().int().min(1), unused: z.array(z.number().int().min(1)) });
 
-/** The next number, and the skipped ones before it. */
+/** The next unused number, and the skipped numbers before it, which are unused too. */
 export type Tokens = z.infer<typeof Tokens>;
 
 const Boots = z.object({ image: z.string(), components: z.string(), template: z.string() });
@@ -47,10 +47,13 @@ export type Pin = z.infer<typeof Pin>;
 
 const Legacy = z.object({ from: z.string(), to: z.string().optional(), since: z.string(), inheritance: z.unknown() });
 
-/** The inheritance of a machine, and the machine that takes it over, once known. */
+/**
+ * The inheritance of a machine that was deleted before its replacement was created, and the machine that takes it over,
+ * once known.
+ */
 export type Legacy = z.infer<typeof Legacy>;
 
-/** Number of legacies that are kept, the newest ones. */
+/** Maximum number of legacies that are kept; the newest stay. */
 const legaciesKept = 50;
 
 /** The records of Ostler in the annotations of one group. */
@@ -86,18 +89,18 @@ export function written(parts: { [Part in keyof Ledger]?: Ledger[Part] | null })
   }));
 }
 
-/** Returns the legacies with one more; an earlier one of the same machine stays. */
+/** Returns the legacies with one more, unless the machine has one already. */
 export function withLegacy(legacies: readonly Legacy[], left: Legacy): Legacy[] {
   if (legacies.some(({ from }) => from === left.from)) return [...legacies];
   return [...legacies, left].slice(-legaciesKept);
 }
 
-/** Clocks of clouds and workers differ by less (ms). */
+/** Clocks of clouds and workers differ by less than this (ms). */
 const slackMs = 60_000;
 
 /**
- * Returns the legacy of a new machine without an order: its own, or the oldest unassigned one that is older than the
- * machine.
+ * Returns the legacy that a new machine without an order takes over: the one assigned to the machine, or else the
+ * oldest unassigned one from before its creation; undefined if there is none.
  */
 export function legacyFor(legacies: readonly Legacy[], to: string, madeAt: string): Legacy | undefined {
   const isBefore = ({ since }: Legacy): boolean => Date.parse(madeAt) >= Date.parse(since) - slackMs;

@@ -55,8 +55,8 @@ export function memberOfInstance(
 /**
  * Returns the components by which a machine counts as updated or outdated. A machine gets components when it joins, so
  * one that has not joined counts with those of the target. A NodeVersion without components accepts any. Control planes
- * are upgraded in place before their NodeVersion is released, so those that run its components already must not be
- * replaced to get the previous ones again.
+ * are upgraded in place before their NodeVersion is released, so one that already runs its components counts as
+ * updated: a replacement would run the previous components again.
  */
 export function countedComponents(
   node: GroupNode | undefined,
@@ -80,7 +80,10 @@ function lacksOf(
     : {};
 }
 
-/** Returns an order whose instance does not exist yet, or was deleted before it joined, as the planner sees it. */
+/**
+ * Returns the machine of an order as the planner sees it, if its instance does not exist yet or was deleted before it
+ * joined.
+ */
 export function memberOfOrder({ target }: Of, order: Order, at: Moment): Member {
   const { id, since, trouble } = order;
   const templateHash = order.target || hashOf(target);
@@ -104,7 +107,7 @@ export function isLost(
   return isLate && providerId !== "";
 }
 
-/** Returns pending new machines that are not ordered yet: one for each machine that can be replaced. */
+/** Returns `most` pending new machines, which are not ordered yet, with the IDs that they get when they are ordered. */
 export function papersOf(
   { target }: Of,
   { group, tokens, most }: { group: string; tokens: Tokens; most: number },
@@ -141,7 +144,7 @@ function phaseOf(
 ): MemberPhase {
   if (!isAlive(instance)) return "Leaving";
   if (!node) return "Booting";
-  // The record of an ordered machine shows whether it has joined; the node of any other machine does.
+  // For an ordered machine, the record shows whether it has joined; for any other machine, the node does.
   const isIn = order ? order.isDone : !isHeir && (node.isReady || instance.state === "Ready");
   return isIn ? "Ready" : "Joining";
 }

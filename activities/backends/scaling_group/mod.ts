@@ -59,7 +59,7 @@ export function scalingGroup(kube: Cluster): With<"orders" | "boots" | "welcome"
       publish: (order) => publishBoots(kube, order),
       letGo: (pool) => removeGroupFinalizer(kube, pool),
     },
-    // The provider ID of a node proves to which machine it belongs.
+    // The provider ID of a node proves to which machine the node belongs.
     standing: undefined,
     templates: undefined,
     welcome: (member) => welcomeMember(kube, member),
@@ -72,9 +72,10 @@ export function scalingGroup(kube: Cluster): With<"orders" | "boots" | "welcome"
   };
 }
 
-// Events of groups, NodeVersions, PendingNodes and nodes; clouds send none, so waits also read by the clock.
+// Wakes waits after changes of ScalingGroups, NodeVersions, PendingNodes and nodes. Clouds report no changes, so waits
+// also read at intervals.
 
-// Only identities are kept, because a wait reads the objects again.
+// Of each object only a digest is kept, because a wait reads the object again.
 const identity = ({ metadata: { uid, generation, annotations, deletionTimestamp } }: {
   metadata: {
     uid: string;
@@ -93,7 +94,7 @@ const watchedRecords: Resource<string> = {
   schema: PendingNode.transform((record) => digestOf([identity(record), record.spec, record.status?.reachedGoal])),
 };
 
-/** Reports changes of the desired state of a group. */
+/** Wakes a wait after changes of the desired state of a group. */
 function newsOfGroup(kube: Cluster, pool: PoolRef): News {
   const { watches } = kube;
   const name = groupNameOf(pool);
@@ -104,8 +105,8 @@ function newsOfGroup(kube: Cluster, pool: PoolRef): News {
 }
 
 /**
- * Reports changes of a group and its machines; any change of a PendingNode counts, because only a read shows its
- * group.
+ * Wakes a wait after changes of a group and its machines, and after each change of a PendingNode, because only a read
+ * shows its group.
  */
 function newsOfMembers(kube: Cluster, pool: PoolRef, nodes: () => ReadonlySet<string>): News {
   const { watches } = kube;

@@ -61,7 +61,7 @@ export function readGroupMember(kube: Cluster, { pool, machine }: MemberRef): Pr
   });
 }
 
-/** Reads the progress of one machine; undefined for a pending one. */
+/** Reads the progress of one machine; undefined if it is pending or was deleted. */
 export function readGroupState(kube: Cluster, { pool, machine }: MemberRef): Promise<MachineState | undefined> {
   return attempting(`read machine "${machine}"`, async () => {
     const asked = await readAsked(kube, pool);
@@ -142,8 +142,8 @@ function membersOf(of: Of, seen: CloudSight): Member[] {
   const alive = new Set(instances.filter((each) => isAlive(each)).map(memberIdOf));
   const isShown = ({ id, providerId }: Order): boolean =>
     instances.some((each) => each.token === id || isOf(providerId, each));
-  // If an ordered machine is lost, the group has created another by itself, so the order is not shown; its extra slot
-  // is removed with the machine that the order replaces.
+  // If an ordered machine is lost, the group has created another by itself, so the order is not shown. The group stays
+  // one larger until the machine that the order replaces is removed.
   const isMadeUpFor = (order: Order): boolean =>
     isLost(order, at) && (open.includes(order) || (order.isVanished && alive.has(order.donor ?? "")));
   const unseen = records.orders.filter((order) => !isShown(order) && !isMadeUpFor(order));
@@ -156,9 +156,9 @@ function membersOf(of: Of, seen: CloudSight): Member[] {
 }
 
 /**
- * Returns surplus instances, which count as outdated: if the machine that an order replaces was removed outside of
- * Ostler, the group has created another for it. They are, one for each such order, the newest instances without a token
- * that are not older than these orders; clocks of clouds and workers differ by less than a minute.
+ * Returns surplus instances, which count as outdated. If the machine that an order replaces was removed outside of
+ * Ostler, the group has created another for it, so one instance is surplus. It is the newest instance without a token
+ * that is not older than the order; clocks of clouds and workers differ by less than a minute.
  */
 function surplusIn(seen: CloudSight): Set<Instance> {
   const orphans = orphansOf(seen);
@@ -176,9 +176,9 @@ function goneMember(id: string, since: string): Member {
 }
 
 /**
- * Returns one pending machine per outdated one, at most as many as updated machines are missing. Returns none while the
- * group has fewer machines than desired, because it creates those itself, nor if its maximum size leaves no room for
- * another.
+ * Returns one pending machine for each outdated one, but not more than the number of updated machines that are missing.
+ * Returns none while the group has fewer machines than desired, because the group then creates machines itself. Returns
+ * none either if the maximum size of the group leaves no room for another.
  */
 function papersFor(of: Of, { asked, seen, there }: { asked: Asked; seen: CloudSight; there: Member[] }): Member[] {
   const hash = hashOf(of.target);

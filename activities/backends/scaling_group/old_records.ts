@@ -11,7 +11,10 @@ import { type NodeTarget, same } from "../../node_version/classify.ts";
 import { type MarkedNode, marks } from "../../node_version/marks.ts";
 import { readInstances } from "./sight.ts";
 
-/** Returns whether a record is one of the Constellation node operator, as it lacks the annotations of Ostler. */
+/**
+ * Returns whether the Constellation node operator created a record: it does not have the finalizer or annotations of
+ * Ostler.
+ */
 export function isOld(record: PendingNode): boolean {
   return !isOwn(record);
 }
@@ -58,11 +61,13 @@ function isWanted({ image, components }: GroupNode, target: NodeTarget): boolean
 
 /** Removes a record's machine; the next step repeats the removal, because the goal is Leave from now on. */
 async function remove(kube: Cluster, { metadata: { name, uid }, spec }: PendingNode, fleet: GroupFleet): Promise<void> {
-  // Users with permission to write records could name any instance, so only those of the groups are removed.
+  // Users with permission to write records could name any instance, so only an unprotected instance of the record's
+  // group is removed.
   const isOurs = fleet.instances.some(({ providerId, group, isProtected }) =>
     same(providerId, spec.providerID) && groupKeyOf(group) === groupKeyOf(spec.groupID) && !isProtected
   );
-  // The operator deleted a node before it set the goal Leave, so a record alone never removes a Ready node.
+  // The operator deleted a node before it set the goal Leave, so a machine whose node is Ready is never removed because
+  // of a record.
   const node = fleet.nodes.find(({ providerId }) => same(providerId, spec.providerID));
   if (node && (node.isReady || node.isControlPlane)) return;
   const driver = await kube.cloud.driver();
@@ -72,11 +77,11 @@ async function remove(kube: Cluster, { metadata: { name, uid }, spec }: PendingN
   await ifFound(patchClusterObject(kube, pendingNodes, { name, body }));
 }
 
-// The next step of a machine that joins or leaves a group, by its PendingNode and the cloud; pure.
+// Determines the next step of a machine that joins or leaves a group, from its PendingNode and the cloud; pure.
 
 /** Milliseconds after an order in which the cloud may not show the instance. */
 const graceMs = 120_000;
-/** Milliseconds between reads of a record without a deadline, or after it. */
+/** Milliseconds between reads of a record without a deadline, or whose deadline has passed. */
 const restMs = 30_000;
 
 /** The facts about one record. */
@@ -97,8 +102,9 @@ export interface PendingFacts {
 }
 
 /**
- * The next step of a record. Joined: the record is completed. Gone: the machine was deleted or never created. Remove:
- * remove the machine, repeatedly, with the goal Leave from then on. Wait: until `until` (epoch ms) at the latest.
+ * The next step of a record. Joined: the record is completed. Gone: the machine was deleted, was never created, or has
+ * joined with an older target. Remove: remove the machine, repeatedly, with the goal Leave from then on. Wait: until
+ * `until` (epoch ms) at the latest.
  */
 type PendingVerdict =
   | { step: "Joined" }
@@ -118,7 +124,8 @@ function onJoin(facts: PendingFacts, now: number): PendingVerdict {
   if (isGone(facts, now)) return { step: "Gone" };
   // A failed instance never joins.
   if (state === "Failed") return { step: "Remove", why: "the cloud reports that the instance failed", until };
-  // A machine of an older target has joined too, and is replaced like any other outdated node.
+  // A machine with an older target has joined too, so its record ends; the machine is replaced like any other outdated
+  // one.
   if (hasNode && state === "Ready") return isWanted ? { step: "Joined" } : { step: "Gone" };
   if (deadline !== undefined && now >= deadline) {
     return { step: "Remove", why: "the machine did not join in time", until };
@@ -139,7 +146,7 @@ function isGone({ state, wasSeen, since }: PendingFacts, now: number): boolean {
   return state === "Absent" && (wasSeen || now >= since + graceMs);
 }
 
-// Pairs of new and old nodes, from the annotations of both; pure, and independent of their order.
+// Finds pairs of new and old nodes from the annotations of both; pure, and independent of the order of the nodes.
 
 interface Pair {
   donor: string;
@@ -201,7 +208,7 @@ function byName<T extends { name: string }>(all: readonly T[]): T[] {
   return [...all].sort((a, b) => a.name < b.name ? -1 : 1);
 }
 
-// The nodes of a NodeVersion's groups; missing annotations are written once.
+// Reads the nodes of a NodeVersion's groups; writes missing annotations.
 
 /** Number of nodes written, or of groups read, concurrently. */
 const width = 10;
@@ -218,8 +225,9 @@ interface GroupFleet {
 }
 
 /**
- * Reads all nodes of the groups, and writes missing marks. A node belongs to the group whose ID it has, or that has its
- * instance; the cloud lists the instances only if a node has no ID, or if a caller needs them (`isAsked`).
+ * Reads all nodes of the groups, and writes missing annotations. A node belongs to the group that its annotation names,
+ * or that has its instance. The cloud lists the instances only if a node lacks the annotation of its group or image, or
+ * if a caller needs them (`isAsked`).
  */
 export async function readFleet(
   kube: Cluster,

@@ -1,6 +1,6 @@
 /**
- * Orders new machines: the record with the token first, then the order, so that no order is repeated or lost. Marks
- * old machines.
+ * Orders new machines and marks old ones. A record of the order (a PendingNode) with the order's token is created
+ * before the cloud is called, so that no order is repeated or lost.
  */
 import type { Cluster } from "../../cluster.ts";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
@@ -41,7 +41,10 @@ import { chosenAnnotation, type GroupNode } from "../../node_version/group_nodes
 /** Milliseconds until the deadline in an order's record, which only informs users; a rollout has its own deadlines. */
 const joinMs = 1_800_000;
 
-/** Orders a machine; does nothing for an existing one. Throws Moot for a used token. */
+/**
+ * Orders a machine; does nothing if it exists. Throws Moot if its token was already used, or if the machine to be
+ * replaced was deleted.
+ */
 export function admitMember(kube: Cluster, { pool, machine, victim }: AdmitOrder): Promise<void> {
   return attempting(`order machine "${machine}"`, async () => {
     const asked = await needAsked(kube, pool);
@@ -100,7 +103,8 @@ async function recorded(
 }
 
 /**
- * Returns the machine whose slot the new one takes; for an obsolete machine, which has no slot, another outdated one.
+ * Returns the machine that the new machine replaces. Instead of an obsolete machine, which the declared size does not
+ * count, this is another outdated machine.
  */
 function replacedFor(
   { asked: { target, version }, seen }: Omit<Place, "pool">,
@@ -120,7 +124,8 @@ function replacedFor(
 }
 
 /**
- * Throws Transient while another order for the replaced machine, or the order that created it, keeps the group larger.
+ * Throws Transient while another order replaces the same machine, or while the order that created this machine is not
+ * complete, because the group is then one larger already.
  */
 function waitForRival({ instances, records }: CloudSight, machine: string, donor: string): void {
   const open = openOrders({ instances, records });
@@ -137,8 +142,9 @@ function waitForRival({ instances, records }: CloudSight, machine: string, donor
 }
 
 /**
- * Withdraws an order if the old machine is being removed without its slot. Order and removal are both recorded before
- * either reads the records, so at least one of them sees the other (`removals.ts` waits for this).
+ * Withdraws an order without an instance and throws Moot if a removal of the old machine is recorded, because the group
+ * then replaces the old machine by itself. An order and a removal each write their record before they read the other
+ * records, so at least one of them finds the other (`removals.ts` waits for this).
  */
 async function withdrawIfLate(kube: Cluster, { group: { spec } }: Asked, order: Order): Promise<void> {
   const { removals } = await readRecords(kube, spec.groupId);
@@ -166,7 +172,7 @@ async function createRecord(
   }
 }
 
-/** Records the number as used before the order; returns the group afterwards. */
+/** Records that the number of the order is used, before the order is given; returns the updated ScalingGroup. */
 async function noteNumber(kube: Kube, pool: PoolRef, machine: string): Promise<ScalingGroup> {
   const { group, ledger } = await needAsked(kube, pool);
   const number = numberIn(group.metadata.name, machine);
@@ -189,8 +195,8 @@ async function give(kube: Cluster, { pool, asked }: Omit<Place, "seen">, order: 
 }
 
 /**
- * Ends an attempt to order a machine whose result is unknown. Returns whether the order has an instance, which the cloud
- * may not list yet.
+ * Finds out whether an unfinished attempt to order a machine created an instance, and ends the attempt if not. Returns
+ * whether there is an instance, which the cloud may not list yet.
  */
 export async function endAttempt(kube: Cluster, group: string, order: Order): Promise<boolean> {
   const { attempts } = await kube.cloud.driver();
@@ -200,7 +206,10 @@ export async function endAttempt(kube: Cluster, group: string, order: Order): Pr
   return attempts.isOpen(await journal.read());
 }
 
-/** Returns the journal of an order, in its record; a write fails if the record has changed since it was read. */
+/**
+ * Returns access to the record of the attempts of an order (the journal), an annotation of its PendingNode. A write
+ * returns false if the annotation or the PendingNode was modified meanwhile.
+ */
 function journalOf(kube: Kube, { id, uid }: Order): Journal {
   const textIn = ({ metadata }: PendingNode): string => metadata.annotations?.[recordAnnotations.attempt] ?? "";
   return {
@@ -250,7 +259,9 @@ async function noteInstance(kube: Kube, { record, uid }: Order, { providerId, no
   await patchClusterObject(kube, pendingNodes, { name, body: { metadata: { uid, annotations }, spec } });
 }
 
-/** Marks the node of a machine to be replaced; a machine without a node is known by the order of its replacement. */
+/**
+ * Marks the node of a machine to be replaced; a machine without a node is recognized by the order of its replacement.
+ */
 export function chooseMember(kube: Cluster, member: MemberRef): Promise<void> {
   return attempting(`mark machine "${member.machine}" for replacement`, async () => {
     const asked = await readAsked(kube, member.pool);
@@ -264,7 +275,7 @@ export function chooseMember(kube: Cluster, member: MemberRef): Promise<void> {
 }
 
 /**
- * Removes mark and cordon of a machine, also the mark of the Constellation node operator, which orders nothing any
+ * Removes mark and cordon of a machine; also the mark of the Constellation node operator, which does not act on it any
  * more.
  */
 export function spareMember(kube: Cluster, member: MemberRef): Promise<void> {
@@ -290,8 +301,8 @@ async function annotate(
 }
 
 /**
- * Returns an object if the node is that of the named machine, or names the group itself: for a while, a node outlives
- * its instance.
+ * Returns whether the group has control planes, if the node belongs to the machine or its annotation names the group,
+ * because for a while a node outlives its instance. Otherwise returns undefined.
  */
 export async function readOwnership(
   kube: Cluster,

@@ -13,12 +13,12 @@ import { type PendingNode, pendingNodes, type ScalingGroup, scalingGroups } from
 import { groupFinalizer } from "./ledger.ts";
 import { recordAnnotations } from "./records.ts";
 
-/** On a ScalingGroup whose machines Ostler keeps the cloud from moving: the end of this hold (epoch ms). */
+/** Annotation of a ScalingGroup: the time (epoch ms) until which Ostler keeps the cloud from moving its machines. */
 const heldAnnotation = "ostler.dev/rebalancing-held-until";
 
 /**
- * A lease is renewed only if that extends it by at least this time (ms), as each write of a group wakes all of its
- * readers.
+ * A lease is renewed only if this extends it by at least this time (ms), because each write of a ScalingGroup wakes all
+ * waits that watch it.
  */
 const renewMs = 1_800_000;
 

@@ -1,4 +1,6 @@
-/** PendingNodes as records of a scaling group: of ordered machines and of removed ones. */
+/**
+ * PendingNodes as the records of a scaling group: one for each ordered machine, and one for each machine to be removed.
+ */
 import type { Cluster } from "../../cluster.ts";
 import type { Kube } from "../../kube/client.ts";
 import { deleteClusterObject, listClusterObjects, patchClusterObject } from "../../kube/resources.ts";
@@ -17,30 +19,33 @@ export const recordAnnotations = {
   /** The hash of the machine's target: its image and components. */
   target: "ostler.dev/target",
   /**
-   * "true" for a machine removed outside of Ostler: the group created another, which is one too many until the old
-   * machine is removed.
+   * "true" if the ordered machine was removed outside of Ostler: the group then created another one, and stays one
+   * larger until the machine to be replaced is removed.
    */
   vanished: "ostler.dev/vanished",
-  /** "true" for a machine that keeps its slot, because the slot of the replaced machine was removed. */
+  /**
+   * "true" if the replaced machine was removed first and made the group smaller by one, so that the declared size now
+   * counts the ordered machine.
+   */
   settled: "ostler.dev/settled",
   /** Time of the withdrawal of an order with an unknown outcome (RFC 3339). */
   givenUp: "ostler.dev/given-up",
   /** The zone of the machine that the ordered machine replaces. */
   zone: "ostler.dev/zone",
-  /** The driver's journal of the attempts to order the machine. */
+  /** The driver's record of its attempts to order the machine (the journal). */
   attempt: "ostler.dev/attempt",
   /** The lack of capacity that the cloud reports. */
   trouble: "ostler.dev/trouble",
   /** The planner's ID of a machine to be removed. */
   member: "ostler.dev/member",
-  /** "true" if the slot in the group is removed with the machine. */
+  /** "true" if the removal makes the group smaller by one, "false" if the group replaces the machine. */
   shrinks: "ostler.dev/shrinks",
 } as const;
 
 /** Keeps a record until Ostler has completed it. */
 export const recordFinalizer = "ostler.dev/pending-node";
 
-/** Suffix of the record of a removal, as the machine may also have the record of its order. */
+/** Suffix of the name of a removal's record, because the machine may also have the record of its order. */
 const goingSuffix = ".going";
 
 /** The order of one machine. */
@@ -57,17 +62,17 @@ export interface Order {
   /** The hash of the machine's target; "" for an order of the Constellation node operator. */
   target: string;
   trouble: string;
-  /** The driver's journal of the attempts to order the machine. */
+  /** The driver's record of its attempts to order the machine (the journal). */
   journal: string;
   /** Whether the ordered machine was removed outside of Ostler. */
   isVanished: boolean;
-  /** Whether the machine keeps its slot, because the slot of the replaced machine was removed. */
+  /** Whether the declared size now counts the machine, because the replaced machine was removed first. */
   isSettled: boolean;
-  /** Whether the machine's node was Ready and has its inheritance. */
+  /** Whether the machine has joined: its node was Ready and has got its inheritance. */
   isDone: boolean;
   /** Creation time of the record (RFC 3339). */
   since: string;
-  /** Time since which the cloud may be late to show the instance (RFC 3339). */
+  /** Time of the order or of its withdrawal (RFC 3339), after which the cloud may be late to show the instance. */
   lastTried: string;
   record: PendingNode;
 }
@@ -103,8 +108,8 @@ export async function readRecords(kube: Cluster, group: string): Promise<Records
 }
 
 /**
- * Returns whether a record is one of Ostler, by its finalizer or any annotation; the Constellation node operator wrote
- * neither.
+ * Returns whether Ostler created a record: it has a finalizer or annotations that the Constellation node operator did
+ * not write.
  */
 export function isOwn({ metadata: { annotations = {}, finalizers = [] } }: PendingNode): boolean {
   return finalizers.includes(recordFinalizer) || annotations[recordAnnotations.target] !== undefined ||
@@ -127,8 +132,8 @@ function removedBy(
 }
 
 /**
- * Returns the order of a record; one of the Constellation node operator has no annotations and names only the
- * instance.
+ * Returns the order that a record describes; a record of the Constellation node operator has no annotations and names
+ * only the instance.
  */
 export function orderOf(record: PendingNode): Order {
   const { metadata: { name, uid, annotations = {}, creationTimestamp }, spec, status } = record;
@@ -158,7 +163,7 @@ function pastTime(text = ""): string | undefined {
   return Date.parse(text) <= Date.now() ? text : undefined;
 }
 
-/** Returns the removal of a record. */
+/** Returns the removal that a record describes. */
 export function removalOf(record: PendingNode): Removal {
   const { metadata: { annotations = {} }, spec } = record;
   return {
@@ -174,7 +179,7 @@ export function isAlive(instance: Instance | undefined): instance is Instance {
   return instance !== undefined && instance.state !== "Terminating" && instance.state !== "Terminated";
 }
 
-/** Returns whether an instance has this provider ID, in any case. */
+/** Returns whether an instance has this provider ID, in upper or lower case. */
 export function isOf(providerId: string, instance: Instance): boolean {
   return providerId !== "" && providerId.toLowerCase() === instance.providerId.toLowerCase();
 }

@@ -58,7 +58,10 @@ export function removeMember(kube: Cluster, { pool, machine }: MemberRef): Promi
   });
 }
 
-/** Repeats the removal of an existing machine and returns its progress; removes its records once it is deleted. */
+/**
+ * Repeats the removal of a machine and returns its progress; once it is deleted, removes its records and returns
+ * undefined.
+ */
 export function seeMemberOff(kube: Cluster, { pool, machine }: MemberRef): Promise<MachineState | undefined> {
   return attempting(`delete machine "${machine}"`, async () => {
     const asked = await readAsked(kube, pool);
@@ -91,9 +94,9 @@ async function removalFor(
 }
 
 /**
- * Checks for an order for a replacement of the machine that was recorded since the read. With such an order the removal
- * includes the slot, unless the cloud is already deleting the machine and so replaces it by itself. Throws Transient
- * while it is open whether that order reaches the cloud or is withdrawn.
+ * Looks for an order of a replacement that was recorded since the snapshot. If there is one, the removal makes the
+ * group smaller by one, unless the cloud is already deleting the machine and so replaces it by itself. Throws Transient
+ * while the order has no instance, because it may still be withdrawn.
  */
 async function settled(
   kube: Cluster,
@@ -116,7 +119,8 @@ async function settled(
 }
 
 /**
- * Returns the record of a removal, created if missing; undefined for a machine that never existed or left no record.
+ * Returns the record of a removal, and creates it if it is missing. Returns undefined for a machine without a known
+ * instance, and withdraws the order of such a machine. Throws Moot for a protected machine.
  */
 async function meant(kube: Cluster, { pool, asked, seen }: Place, machine: string): Promise<Removal | undefined> {
   const known = seen.records.removals.find(({ member }) => member === machine);
@@ -152,15 +156,18 @@ async function meant(kube: Cluster, { pool, asked, seen }: Place, machine: strin
 }
 
 /**
- * Throws Moot for a machine that was protected during its drain. A new machine is not checked, as a group may protect
- * each machine that it creates.
+ * Throws Moot for a machine that was protected during its drain. Callers do not check a new machine, because a group
+ * may protect each machine that it creates.
  */
 async function refuseProtected(kube: Cluster, place: Place, instance: Instance): Promise<void> {
   if (!instance.isProtected || (await keptOf(kube, place)).kept === undefined) return;
   throw moot("GenerationStale", `Failed to remove machine "${memberIdOf(instance)}": scale-in protection was enabled`);
 }
 
-/** Records the inheritance of a machine with the group, which creates the replacement itself, without an order. */
+/**
+ * Records the inheritance of a machine on the ScalingGroup, because the group creates the replacement itself, without
+ * an order.
+ */
 async function leave(
   kube: Cluster,
   place: Place,
@@ -176,8 +183,8 @@ async function leave(
 }
 
 /**
- * Returns whether the group is one larger for this machine: a new machine replaces it, or it is a new machine itself.
- * An order whose old machine was removed outside of Ostler is reassigned to this machine.
+ * Returns whether the group is one larger because of this machine: it is obsolete, it is a new machine, or an order
+ * replaces it. If an order has lost its old machine outside of Ostler, that order is changed to replace this machine.
  */
 async function isAbove(
   kube: Kube,
@@ -194,7 +201,10 @@ async function isAbove(
   return true;
 }
 
-/** Removes an instance. Throws Refused for one of another group, as users who can write records could name any. */
+/**
+ * Has the cloud remove an instance. Throws Refused for an instance of another group, because users with permission to
+ * write records could name any instance.
+ */
 async function tell(
   kube: Cluster,
   { asked, seen }: Pick<Place, "asked" | "seen">,
@@ -224,8 +234,8 @@ async function giveUp(kube: Kube, { record, uid, goal }: Order): Promise<void> {
 }
 
 /**
- * Deletes the node of a deleted machine, if it still belongs to that instance, and then the records, that of the
- * removal last.
+ * Deletes the Node of a deleted machine, if it still belongs to that instance, and then the records of the machine. The
+ * record of the removal comes last, so that an interrupted attempt is repeated.
  */
 async function forget(
   kube: Kube,
@@ -248,8 +258,8 @@ async function forget(
 }
 
 /**
- * Records that a new machine keeps its slot, because the replaced machine was deleted first; deletes the record if the
- * new machine has joined already.
+ * Records that the declared size now counts the new machine, because the replaced machine was removed first; deletes
+ * the record if the new machine has joined already.
  */
 async function settle(kube: Kube, { record: { metadata: { name } }, uid }: Order): Promise<void> {
   const annotations = { [recordAnnotations.settled]: "true" };
@@ -285,10 +295,10 @@ async function deleteNode(kube: Kube, { nodes }: CloudSight, providerId: string)
 
 // A group that is being deleted keeps its machines; records, marks and cordons are removed.
 
-/** Machines that are released concurrently. */
+/** Maximum number of machines that are released concurrently. */
 const width = 20;
 
-/** Removes records, marks and cordons; without the group in the cloud only the records. */
+/** Removes records, marks and cordons; only the records if the cloud does not have the group. */
 export function releaseGroup(kube: Cluster, pool: PoolRef): Promise<void> {
   return attempting(`release the machines of ScalingGroup "${groupNameOf(pool)}"`, async () => {
     const asked = await readAsked(kube, pool);
@@ -307,7 +317,10 @@ async function chosenOf(kube: Cluster, asked: Asked): Promise<string[]> {
   return (seen?.instances ?? []).filter(({ providerId }) => isNode(providerId)).map(memberIdOf);
 }
 
-/** Returns undefined if the cloud refuses a request, because a group without its cloud is released too. */
+/**
+ * Returns undefined if the cloud refuses a request, because a ScalingGroup whose group the cloud does not have is
+ * released too.
+ */
 function ifNotRefused<T>(result: Promise<T>): Promise<T | undefined> {
   return result.catch((error: { type?: string }) => {
     if (error.type === "CloudRefused") return undefined;
@@ -315,7 +328,10 @@ function ifNotRefused<T>(result: Promise<T>): Promise<T | undefined> {
   });
 }
 
-/** Removes the finalizer of the ScalingGroup; first ends a hold that began after its machines were released. */
+/**
+ * Removes the finalizer of the ScalingGroup; first resumes rebalancing if Ostler suspended it after the release of the
+ * machines.
+ */
 export async function removeGroupFinalizer(kube: Cluster, pool: PoolRef): Promise<void> {
   const name = groupNameOf(pool);
   await attempting(`remove the finalizer of ScalingGroup "${name}"`, async () => {

@@ -1,4 +1,4 @@
-/** The machines of control planes by their nodes. */
+/** Finds the machines of control planes by the names of their nodes. */
 import type { Cluster } from "../../cluster.ts";
 import { listClusterObjects } from "../../kube/resources.ts";
 import { scalingGroups } from "../../kube/update_kinds.ts";
@@ -20,7 +20,8 @@ export async function readSeats(kube: Cluster, { version }: { version: string })
   const seats = new Map<string, Seat>();
   if (groups.length === 0) return seats;
   const driver = await kube.cloud.driver();
-  // A node that shares its provider ID with another is left out, as it is unclear which of them is the machine's.
+  // A node that shares its provider ID with another is left out, because it is unclear to which of them the machine
+  // belongs.
   const { nodes } = await nodesByInstance(kube);
   for (const { metadata, spec } of groups) {
     for (const instance of await readInstances(kube, driver, spec.groupId)) {

@@ -14,7 +14,7 @@ import type { Target } from "../../node_version/version_release.ts";
 import { targetOf } from "./target.ts";
 import type { Subject } from "../../status/events.ts";
 
-/** Namespace of Rollouts and policies of groups, as ScalingGroups have no namespace. */
+/** Namespace of the Rollouts and policies of groups, because ScalingGroups have no namespace. */
 const groupsNamespace = "kube-system";
 const prefix = "scaling-group.";
 
@@ -33,7 +33,10 @@ export interface Asked {
   group: ScalingGroup;
   version: NodeVersion;
   ledger: Ledger;
-  /** Image and components that the group's machines must run; undefined without a released NodeVersion. */
+  /**
+   * Image and components that the group's machines must run; undefined while the NodeVersion is not released to the
+   * group and no boot template is recorded.
+   */
   target: Target | undefined;
 }
 
@@ -71,7 +74,10 @@ export interface Moment {
   now: number;
   /** Milliseconds for which the cloud may not show a new instance. */
   lagMs: number;
-  /** Returns whether an order with this journal may have an instance without its token. */
+  /**
+   * Returns whether an order with this record of attempts (journal) may have an instance that does not have its token
+   * yet.
+   */
   isOpen?: (journal: string) => boolean;
 }
 
@@ -115,7 +121,7 @@ export async function readCloud(kube: Cluster, { group: { metadata, spec } }: As
   return { cloud, instances, records, nodes, at, isMoving: identityOf(before) !== identityOf(records) };
 }
 
-// Of two nodes with one provider ID, one may be another machine's, which a drain or a repair would hit.
+// Throws Refused if two nodes have the provider ID of one machine, because Ostler could drain or repair the wrong one.
 function refuseTwins(group: string, instances: readonly Instance[], twins: ReadonlyMap<string, string[]>): void {
   for (const { providerId } of instances) {
     const names = twins.get(providerId.toLowerCase());

@@ -11,14 +11,14 @@ import type { Kube } from "../../kube/client.ts";
 
 type Seen = Pick<CloudSight, "cloud" | "instances" | "records" | "nodes" | "at" | "isMoving">;
 
-/** Returns whether the cloud has accepted an order, by its answer or its instances. */
+/** Returns whether the cloud has accepted an order, according to its answer or its list of instances. */
 export function isReached({ id, providerId }: Order, instances: readonly Instance[]): boolean {
   return providerId !== "" || instances.some(({ token }) => token === id);
 }
 
 /**
- * Returns the orders that keep the group one larger: neither the new nor the replaced machine was removed with its
- * slot.
+ * Returns the orders for each of which the group is one larger now, because no removal of the new or the replaced
+ * machine has made it smaller again.
  */
 export function openOrders({ instances, records: { orders, removals } }: Pick<Seen, "instances" | "records">): Order[] {
   const gone = new Set(removals.filter(({ shrinks }) => shrinks).map(({ member }) => member));
@@ -42,7 +42,8 @@ export function orphansOf(seen: Pick<Seen, "instances" | "records">): Order[] {
 
 /**
  * Returns the machine that the Constellation node operator ordered and then marked as obsolete: it is one too many. The
- * operator had at most one; as nodes can mark themselves, a group shrinks by one at a time and never below its minimum.
+ * operator had at most one. Because nodes can mark themselves, a group shrinks by one machine at a time and never below
+ * its minimum.
  */
 export function obsoleteIn(
   { cloud, instances, records, nodes }: Pick<Seen, "cloud" | "instances" | "records" | "nodes">,
@@ -74,8 +75,8 @@ function isUncertain(
 }
 
 /**
- * Records the declared size of a group before a record is written for which Ostler changes the group's size. While the
- * size is uncertain the previous record stays.
+ * Records the declared size of a group before Ostler records an order or a removal that changes the group's size. While
+ * the size in the cloud is uncertain, a size that is already recorded stays.
  */
 export async function noteSize(kube: Kube, { asked, seen }: { asked: Asked; seen: CloudSight }): Promise<void> {
   const { group: { metadata }, ledger } = asked;

@@ -27,14 +27,17 @@ const joinMs = 1_800_000;
 
 interface Left {
   version: NodeVersion;
-  /** Groups of workers only, because no mark shows how far the etcd of a control plane has come. */
+  /** Groups of workers only, because no mark shows how far etcd was prepared for the replacement of a control plane. */
   groups: readonly ScalingGroup[];
   nodes: readonly GroupNode[];
   /** PendingNodes of the Constellation node operator. */
   records: readonly PendingNode[];
 }
 
-/** Records each pair as an order of Ostler, and removes marks whose partner is gone; returns the remaining records. */
+/**
+ * Records each pair of new and old machine as an order of Ostler, and removes marks whose partner does not exist;
+ * returns the PendingNodes that remain.
+ */
 export async function takeOverPairs(kube: Cluster, { version, groups, nodes, records }: Left): Promise<PendingNode[]> {
   const taken: PendingNode[] = [];
   for (const group of groups) {
@@ -109,7 +112,10 @@ async function unmark(kube: Cluster, node: GroupNode | undefined, mark: "heir" |
   await ifFound(kube.core.patchNode({ name: node.name, body }, asMergePatch));
 }
 
-/** Writes the order that Ostler would have given; does nothing if either machine is in an order already. */
+/**
+ * Writes the record of the order that Ostler would have given; does nothing if an order has one of the two machines
+ * already.
+ */
 async function ensureRecorded(
   kube: Cluster,
   { asked, seen, donor, heir }: { asked: Asked; seen: CloudSight; donor: Instance; heir: Instance },

@@ -4,8 +4,8 @@ import { askedBy, digestOf, hashOf, isReleased, type Target } from "../../node_v
 import { type Boots, ledgerOf } from "./ledger.ts";
 
 /**
- * Returns the current target of a group: after a rollback the pinned one, else the released NodeVersion, else what it
- * boots already; undefined if nothing is known.
+ * Returns the current target of a group: the pinned one after a rollback, else that of the NodeVersion if it is
+ * released to the group, else the one that the group boots already; undefined if none is known.
  */
 export function targetOf(
   group: Pick<ScalingGroup, "metadata" | "spec">,

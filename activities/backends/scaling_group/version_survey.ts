@@ -190,7 +190,7 @@ function isStageDone({ done, groups }: StageSurvey): boolean {
   return done === groups;
 }
 
-/** Returns whether an ordered node has no annotation of its components yet. */
+/** Returns whether the node of an ordered machine does not have the annotation of its components yet. */
 function isUnannounced({ name, providerId, components }: MarkedNode, pending: readonly PendingNode[]): boolean {
   if (components !== "" || providerId === "") return false;
   return pending.some(({ spec: { goal, nodeName, providerID } }) =>

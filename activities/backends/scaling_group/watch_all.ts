@@ -57,7 +57,7 @@ function groupIn(key: string): string {
   return keyOf(group) === key ? group : "";
 }
 
-/** The facts kept of a group; of its annotations only those that show what it runs. */
+/** The facts kept of a group; of its annotations, only its current boot template and that of a rollback. */
 type GroupFacts = Pick<ScalingGroup, "metadata" | "spec">;
 type VersionFacts = Pick<NodeVersion, "metadata" | "spec" | "status">;
 
@@ -86,7 +86,7 @@ function isServed(group: GroupFacts, version: VersionFacts | undefined): boolean
   return version === undefined || targetOf(group, version) !== undefined;
 }
 
-// Nodes, which name their group themselves.
+// Nodes, whose annotation names their group.
 
 interface GroupNodeFacts extends NodeFacts {
   /** The key of the group's ID (`groupKeyOf`); "" for a node without a group. */
