@@ -67,7 +67,9 @@ function isOf({ metadata: { uid } }: MachineSet, { metadata: { ownerReferences =
 
 function refusalOf({ spec }: MachineDeployment, populated: readonly MachineSet[]): string | undefined {
   const [set, other] = populated;
-  if (!set || other) return `machines of ${populated.length} templates exist, instead of one`;
+  if (!set || other) {
+    return `machines of ${populated.length} templates exist, but only machines of one template can be kept`;
+  }
   if (surgeOf(spec.strategy?.rollingUpdate?.maxSurge, spec.replicas ?? 1) === 0) {
     return "with maxSurge 0, machine-controller deletes machines by itself; set maxSurge to at least 1";
   }
