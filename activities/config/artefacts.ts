@@ -1,6 +1,7 @@
 /**
- * Writes data and annotations of an artefact in one update, so that no machine finds it missing or half written, and
- * verifies the response. A write replaces only the version that was read, because any later version is newer work.
+ * Writes the artefacts of a pool: its OperatingSystemConfig, and the Secrets that its machines boot with. Data and
+ * annotations of an artefact are written in one update, so that no machine finds it missing or half written. A write
+ * replaces only the version that was read, because any later version is newer work.
  */
 import type { Cluster } from "../cluster.ts";
 import { Shelf } from "../kube/cache.ts";
@@ -64,7 +65,7 @@ export async function writeSecret(
   return { artefact: verified(written, { name, key, text }), standing: standingSecret(written, { name, namespace }) };
 }
 
-/** Returns the secret as the API server has stored it. */
+/** Creates or replaces the secret; returns it as the API server has stored it. */
 async function putSecret(kube: Kube, { name, namespace, found }: Standing, body: V1Secret): Promise<V1Secret> {
   if (!found) return await kube.core.createNamespacedSecret({ namespace, body });
   const { resourceVersion = "" } = found.metadata;
@@ -72,12 +73,13 @@ async function putSecret(kube: Kube, { name, namespace, found }: Standing, body:
     const metadata = { ...body.metadata, resourceVersion };
     return await kube.core.replaceNamespacedSecret({ name, namespace, body: { ...body, metadata } });
   }
-  // Operating System Manager made its secrets immutable, so taking one over leaves a moment without it, once.
+  // Operating System Manager made its secrets immutable. The first write of Ostler therefore deletes and creates the
+  // secret, which is missing for a moment.
   await ifFound(kube.core.deleteNamespacedSecret({ name, namespace, body: onlyAs(found.metadata) }));
   return await kube.core.createNamespacedSecret({ namespace, body });
 }
 
-/** Throws if anything on the way to the store has changed the written data. */
+/** Returns the description of a written secret for reports; throws if the stored data is not `text`. */
 function verified(
   written: V1Secret,
   { name, key, text }: { name: string; key: string; text: string },
@@ -145,7 +147,7 @@ export function sha256(text: string): string {
 
 // The published artefacts of a pool: each later write replaces exactly these versions.
 
-/** One published artefact. */
+/** One artefact of a pool, as it is published. */
 export interface Standing {
   kind: "OperatingSystemConfig" | "Secret";
   name: string;
@@ -162,7 +164,7 @@ interface Found {
   text: string;
 }
 
-/** All artefacts of a pool; an edge script exists on provider edge only. */
+/** All artefacts of a pool. An edge script exists on provider edge only; `edgeScript` is absent until it is read. */
 export interface Standings {
   config: Standing;
   provisioning: Standing;
@@ -176,7 +178,7 @@ export function inOrder({ config, provisioning, kubeconfig, edgeScript, bootstra
   return [config, provisioning, kubeconfig, ...(edgeScript ? [edgeScript] : []), bootstrap];
 }
 
-/** Returns the annotations of an existing artefact. */
+/** Returns the annotations of an artefact; empty if it does not exist. */
 export function annotationsOf({ found }: Standing): Record<string, string> {
   return found?.annotations ?? {};
 }
@@ -223,7 +225,7 @@ async function readConfig(kube: Kube, where: { name: string; namespace: string }
   return config ? standingConfig(config, where) : { kind: "OperatingSystemConfig", ...where };
 }
 
-/** Returns a config as read from the API server. */
+/** Returns the artefact for a config that the API server has returned. */
 function standingConfig(
   { metadata: { annotations = {}, resourceVersion, uid } }: { metadata: Metadata },
   where: { name: string; namespace: string },
@@ -232,14 +234,14 @@ function standingConfig(
   return { kind: "OperatingSystemConfig", ...where, found: { metadata, annotations, isImmutable: false, text: "" } };
 }
 
-/** Reads a secret of a pool. */
+/** Reads a secret of a pool; `found` is absent if it does not exist. */
 async function readSecret(kube: Kube, name: string): Promise<Standing> {
   const where = { name, namespace: secretsNamespace };
   const secret = await ifFound(kube.core.readNamespacedSecret(where));
   return secret ? standingSecret(secret, where) : { kind: "Secret", ...where };
 }
 
-/** Returns a secret as read from the API server. */
+/** Returns the artefact for a secret that the API server has returned. */
 function standingSecret(secret: V1Secret, where: { name: string; namespace: string }): Standing {
   return { kind: "Secret", ...where, found: foundOf(secret) };
 }
@@ -250,8 +252,8 @@ function foundOf({ metadata = {}, data = {}, immutable }: V1Secret): Found {
 }
 
 // The artefacts that this process last published for a pool, without their text. A write names the remembered version,
-// so the API server refuses it if another process has published since then. `takeStanding` mostly detects that earlier,
-// by the bootstrap secret, which every publication or renewal writes last.
+// so the API server refuses it if another process has published since then. `takeStanding` mostly detects that earlier:
+// it reads the bootstrap secret, which every publication or renewal writes last, and compares the version.
 
 interface LeftStanding {
   standing: Standings;
@@ -262,7 +264,7 @@ interface LeftStanding {
 /** The artefacts of the pools that were published last; a few kilobytes for each pool. */
 const published = new Shelf<LeftStanding>(1_000);
 
-/** Remembers the artefacts; a pool with an edge script is always read in full. */
+/** Remembers the artefacts of a pool, unless it has an edge script: the next publication then reads all of them. */
 export function leaveStanding(kube: Cluster, { namespace, name }: PoolRef, standing: Standings): void {
   const { config, provisioning, kubeconfig, edgeScript, bootstrap } = standing;
   const all = [config, provisioning, kubeconfig, bootstrap];
@@ -272,17 +274,18 @@ export function leaveStanding(kube: Cluster, { namespace, name }: PoolRef, stand
   kube.cache.shelf(published).set(`${namespace}/${name}`, { standing: without, at: performance.now() });
 }
 
-/** The current bootstrap secret with the remembered artefacts. */
+/** The result of `takeStanding`. */
 interface FoundStanding {
   /** The current bootstrap secret, whose text is reused. */
   bootstrap: Standing;
-  /** All artefacts, if no other process has published since. */
+  /** All artefacts; absent if another process has published since they were remembered. */
   left?: LeftStanding;
 }
 
 /**
- * Returns the remembered artefacts if they are of another revision than `revision`, with the bootstrap secret as it is
- * now. The caller writes them all, so they are forgotten here, and `leaveStanding` remembers the written ones.
+ * Returns the remembered artefacts of a pool, with the bootstrap secret as it is now; undefined, without a read, if
+ * none are remembered or if they are of `revision` already. They are forgotten here, because the caller writes them
+ * all, and `leaveStanding` then remembers the new versions.
  */
 export async function takeStanding(
   kube: Cluster,

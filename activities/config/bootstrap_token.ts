@@ -14,7 +14,7 @@ import { groupsOf } from "./token_group.ts";
 
 /** Number of candidate ids: some may already belong to other tokens. */
 const ids = 4;
-/** An existing token is extended only if it expires more than this time (ms) before the ordered one. */
+/** An existing token is extended only if it expires more than this time (ms) before the requested expiry. */
 const toleranceMs = 60_000;
 
 interface BootstrapToken {
@@ -26,7 +26,7 @@ interface BootstrapToken {
 /** The parameters of a bootstrap token to be created. */
 interface TokenOrder {
   expiresAt: Date;
-  /** Version of the Secret whose token is replaced: all attempts for this version share one token. */
+  /** UID and resource version of the Secret whose token is replaced: all attempts for this version share one token. */
   inPlaceOf: string;
   /** Whether to delete expired tokens of the pool, and remove Operating System Manager's label from live ones. */
   tidy: boolean;
@@ -34,7 +34,10 @@ interface TokenOrder {
   tellsPool: boolean;
 }
 
-/** Creates a token; others of the pool stay until they expire, as machines may be booting with them. */
+/**
+ * Creates a token, or returns the one that an earlier attempt has created. Other tokens of the pool stay valid until
+ * they expire, because machines may be booting with them. Throws if tokens of other owners have all candidate ids.
+ */
 export async function ensureBootstrapToken(kube: Kube, pool: PoolRef, order: TokenOrder): Promise<BootstrapToken> {
   if (order.tidy) await tidy(kube, pool);
   for (let nth = 0; nth < ids; nth++) {
@@ -45,11 +48,13 @@ export async function ensureBootstrapToken(kube: Kube, pool: PoolRef, order: Tok
     if (token) return { id, token };
   }
   throw new Error(
-    `Failed to create a bootstrap token for "${ownerOf(pool)}": other tokens have all ${ids} candidate ids`,
+    `Failed to create a bootstrap token for "${
+      ownerOf(pool)
+    }": all ${ids} candidate ids belong to tokens of other owners`,
   );
 }
 
-/** Returns the token if it can be used now. */
+/** Returns the token with this id; undefined if it does not exist or has expired. */
 export async function liveToken(kube: Kube, id: string): Promise<string | undefined> {
   const secret = await ifFound(kube.core.readNamespacedSecret({ namespace: tokensNamespace, name: nameOf(id) }));
   return secret && !isExpired(secret) ? tokenIn(secret) : undefined;
@@ -61,7 +66,7 @@ interface Wanted {
   tellsPool: boolean;
 }
 
-/** Returns undefined if a token with that id exists. */
+/** Creates the token; returns undefined if a token with this id exists. */
 async function create(kube: Kube, pool: PoolRef, { id, expiresAt, tellsPool }: Wanted): Promise<string | undefined> {
   const secret = randomText(16);
   const metadata = {
@@ -88,7 +93,10 @@ async function create(kube: Kube, pool: PoolRef, { id, expiresAt, tellsPool }: W
   }
 }
 
-/** Returns the token that an earlier attempt created and could not publish; undefined if it belongs to another pool. */
+/**
+ * Returns the token that an earlier attempt created but did not publish, and extends it to `expiresAt`; undefined if it
+ * belongs to another pool.
+ */
 async function takeUp(kube: Kube, pool: PoolRef, { id, expiresAt }: Wanted): Promise<string | undefined> {
   const where = { namespace: tokensNamespace, name: nameOf(id) };
   const secret = await ifFound(kube.core.readNamespacedSecret(where));
@@ -161,7 +169,10 @@ function randomText(length: number): string {
 // The API server rejects a token that it issued if the service account was deleted, even if one of that name was
 // created again, or if the signing key is no longer trusted; the dates in the token show neither.
 
-/** Returns whether the API server accepts a token; without permission to ask, whether its account has the same UID. */
+/**
+ * Returns whether the API server accepts a service account token. Without permission to create a TokenReview, returns
+ * whether the service account still has the UID in the token.
+ */
 export async function isTaken(kube: Kube, token: string): Promise<boolean> {
   try {
     const { status } = await kube.authentication.createTokenReview({ body: { spec: { token } } });
@@ -178,7 +189,7 @@ export async function areTaken(kube: Kube, tokens: string[]): Promise<boolean> {
   return answers.every((answer) => answer);
 }
 
-// Missing permission to read must not cause new credentials at every check.
+// Without permission to read service accounts, tokens count as valid: else every check would create new credentials.
 async function isOfSameAccount(kube: Kube, token: string): Promise<boolean> {
   const { account, uid } = accountOf(token) ?? { account: "", uid: "" };
   if (uid === "") return true;

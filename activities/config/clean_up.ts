@@ -57,7 +57,7 @@ async function cleanUpBoots(
 
 /**
  * Deletes what a publication wrote before it found a name collision with another pool: only objects whose annotation
- * names this pool as owner, as objects without an owner may be Operating System Manager's.
+ * names this pool as owner, because objects without an owner may be Operating System Manager's.
  */
 export async function withdraw(
   { kube, profileNamespace }: { kube: Cluster; profileNamespace: string },
@@ -127,7 +127,7 @@ function notOfOthers(pool: PoolRef): IsOurs {
 
 /**
  * Adds the finalizer if it is missing; must run before anything is written that the finalizer cleans up. Throws
- * GenerationStale for a deleted MachineDeployment, as nothing would clean up after it.
+ * GenerationStale for a deleted MachineDeployment, because nothing would clean up after it.
  */
 export async function ensureFinalizer(kube: Cluster, pool: PoolRef, { metadata }: MachineDeployment): Promise<void> {
   const add = (finalizers: string[]): string[] =>

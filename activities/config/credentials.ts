@@ -40,7 +40,7 @@ interface CredentialOrder {
   /** `namespace/name` of a service account whose token machines join with; "" uses bootstrap tokens. */
   joinAccount: string;
   lifeSeconds: number;
-  /** Whether bootstrap tokens name their pool: see `token_group.ts`. */
+  /** Whether bootstrap tokens have a group that identifies their pool: see `token_group.ts`. */
   tokensTellPool?: boolean;
   /** SHA-256 of the API server's address and CA as passed to machines; absent if not read. */
   clusterDigest?: string;
@@ -63,11 +63,11 @@ interface FetchToken extends Token {
 
 /**
  * Returns each published token while it is accepted and its renewal is not due, and otherwise a new token. A replaced
- * token stays valid until it expires, as machines may be booting with it.
+ * token stays valid until it expires, because machines may be booting with it.
  */
 export async function credentialsFor(kube: Kube, order: CredentialOrder): Promise<Credentials> {
   const [toFetch, toJoin] = await sideBySide(standingFetchToken(kube, order), standingJoinToken(kube, order));
-  // Only a new pool may create an account; an existing account of that name may belong to another pool.
+  // An existing account of that name may belong to another pool, which `ensureAccount` refuses.
   const issue = { ...order, tended: isTended(order, new Date()) };
   if (!toFetch && !issue.tended) await ensureAccount(kube, order.pool, { isNew: isNew(order) });
   const fetched: Promise<FetchToken> = toFetch ? Promise.resolve(toFetch) : issueFetchToken(kube, issue);
@@ -100,7 +100,10 @@ export async function areAllTaken(kube: Kube, pool: PoolRef, standing: Standing[
   return await areTaken(kube, tokens);
 }
 
-// If machines need other permissions now, they get a new token, which is published after these permissions are granted.
+/**
+ * Returns the published fetch token; undefined if it cannot be used any more. If machines need other permissions now,
+ * they get a new token, which is published only after these permissions are granted.
+ */
 async function standingFetchToken(kube: Kube, order: CredentialOrder): Promise<Token | undefined> {
   const { pool, clusterDigest, standing: { bootstrap } } = order;
   const annotations = annotationsOf(bootstrap);
@@ -126,7 +129,10 @@ async function standingJoinToken(kube: Kube, order: CredentialOrder): Promise<To
   return token && { ...token, id };
 }
 
-/** Returns a token with its times; undefined if its renewal is due, or if the artefact belongs to another pool. */
+/**
+ * Returns a token with its times from the artefact's annotations; undefined if there is no token, if its renewal is
+ * due, or if the artefact belongs to another pool.
+ */
 function withLife(pool: PoolRef, standing: Standing, token: string | undefined): Token | undefined {
   const annotations = annotationsOf(standing);
   const renewAt = new Date(annotations[renewalAnnotation] ?? "");
@@ -158,8 +164,9 @@ function isNew({ standing: { kubeconfig, bootstrap } }: CredentialOrder): boolea
 }
 
 /**
- * Returns whether service account, permissions and expired tokens, which are checked once a day (UTC), were checked
- * today: they were if the published credentials were created today, and are due for renewal but otherwise current.
+ * Service account, permissions and expired tokens are checked once a day (UTC). Returns whether they were checked
+ * today, which is so if the published credentials were issued today. Returns false if these are not due for renewal, or
+ * do not fit the current owner, permissions or API server.
  */
 function isTended(order: CredentialOrder, now: Date): boolean {
   const { pool, clusterDigest, lifeSeconds, standing: { bootstrap } } = order;
@@ -226,8 +233,8 @@ async function accountToken(kube: Kube, setting: string, lifeSeconds: number): P
 }
 
 /**
- * Returns undefined without permission: after a migration from Operating System Manager, accounts list secrets that
- * Ostler may not read.
+ * Returns what `read` returns; undefined if permission to read is missing. After a migration from Operating System
+ * Manager, service accounts list secrets that Ostler may not read.
  */
 async function ifAllowed<T>(read: Promise<T>): Promise<T | undefined> {
   try {
@@ -262,7 +269,7 @@ async function requestToken(
   if (isLongEnough(given, lifeSeconds)) return { token, expiresAt };
   throw refused(
     "CredentialsMissing",
-    `Failed to request a token of ${lifeSeconds} s for ServiceAccount "${namespace}/${name}": the API server grants ${given} s; ` +
-      "set the lifetime of the credentials (credential-seconds) to at most that",
+    `Failed to request a token with a lifetime of ${lifeSeconds} s for ServiceAccount "${namespace}/${name}": ` +
+      `the API server grants ${given} s; set the lifetime of the credentials (credential-seconds) to at most ${given}`,
   );
 }

@@ -11,11 +11,14 @@ import { refused } from "../failures.ts";
 
 export interface IdentityOrder {
   pool: PoolRef;
-  /** On provider edge the user's script fetches the bootstrap secret too. */
+  /** Whether the provider is edge, where the user's script also fetches the bootstrap secret. */
   isEdge: boolean;
 }
 
-/** Creates the service account, or throws NameCollision if another pool owns its name; `isNew` saves a read. */
+/**
+ * Creates the service account if it does not exist. Throws NameCollision if another pool owns the existing one. With
+ * `isNew`, first tries to create it, which saves a read.
+ */
 export async function ensureAccount(kube: Kube, pool: PoolRef, { isNew }: { isNew: boolean }): Promise<void> {
   const metadata = metadataOf(pool);
   const { name, namespace } = metadata;
@@ -47,7 +50,7 @@ function metadataOf(pool: PoolRef): IdentityMetadata {
   return { name: namesOf(pool).identity, namespace: secretsNamespace, annotations };
 }
 
-/** Returns the SHA-256 of the identity's permissions: changed ones must be written before machines need them. */
+/** Returns the SHA-256 of the permissions of the service account, in hex, from which a change of them is recognized. */
 export function identityDigest({ pool, isEdge }: IdentityOrder): string {
   return createHash("sha256").update(JSON.stringify(rulesFor(namesOf(pool), isEdge))).digest("hex");
 }
@@ -82,7 +85,7 @@ async function created(work: Promise<unknown>): Promise<boolean> {
 
 // The owner of an artefact: names of two pools can collide, and then neither may overwrite the other.
 
-/** Returns the owner as written on artefacts. */
+/** Returns the pool as the owner annotation names it: "namespace/name". */
 export function ownerOf(pool: PoolRef): string {
   return `${pool.namespace}/${pool.name}`;
 }

@@ -1,7 +1,7 @@
 /**
- * Keeps the profiles that a pool's configs were rendered from, merged with those they extend, so that a pool can return
- * to a profile that exists nowhere else any more: the last good one, and the one in use. They are kept in a Secret, as
- * a profile may contain confidential values.
+ * Keeps two profiles of each pool, merged with the profiles that they extend: that of the last good config, and that of
+ * the published config. So a pool can be rolled back to a profile that was changed or deleted since. The profiles are
+ * in a Secret, because they may contain confidential values.
  */
 import type { V1Secret } from "@kubernetes/client-node";
 import { Buffer } from "node:buffer";
@@ -27,7 +27,7 @@ const Kept = z.object({ profile: z.unknown(), settings: z.record(z.string(), z.s
 /** Maximum size (bytes) of a kept packed profile; two of them fit into a secret. A larger one is not kept. */
 const largest = 450_000;
 
-/** Returns the name of a pool's secret. */
+/** Returns the name of the Secret with a pool's kept profiles. */
 export function keptProfileName({ namespace, name }: PoolRef): string {
   return `ostler-last-good-${name}-${namespace}`;
 }
@@ -35,6 +35,7 @@ export function keptProfileName({ namespace, name }: PoolRef): string {
 /** Pool and inputs for which a profile is kept. */
 interface Keeping {
   pool: PoolRef;
+  /** Hash of the inputs, as returned by `inputsOf`; the key in the Secret. */
   inputs: string;
   /** Returns the inputs of the last good config; "" if there is none. */
   good: () => Promise<string>;
@@ -43,8 +44,8 @@ interface Keeping {
 }
 
 /**
- * Keeps the profile of `inputs` and that of the last good config, and deletes all others; calls `good` only if the pool
- * has kept profiles already.
+ * Keeps the profile of `inputs` and that of the last good config, and deletes all other profiles of the pool. Does
+ * nothing if the profile of `inputs` is kept already, or is too large. Calls `good` only if the pool has kept profiles.
  */
 export async function keepProfile(
   kube: Kube,
@@ -62,7 +63,7 @@ export async function keepProfile(
   await write(kube, pool, { existing, data });
 }
 
-/** Returns false if something is kept for the pool after all. */
+/** Creates the pool's Secret with its first profile; returns false if the Secret exists already. */
 async function keepFirst(
   kube: Kube,
   pool: PoolRef,
@@ -87,7 +88,10 @@ interface Packed {
 
 const known = new WeakMap<OsProfile, Packed>();
 
-/** Returns base64, computed once for pools with the same profile and settings; undefined if it is too large. */
+/**
+ * Returns profile and settings as compressed JSON in base64; undefined if they are too large. The result is computed
+ * once for all pools with the same profile and settings.
+ */
 function packedOf({ profile, settings }: KeptProfile): string | undefined {
   const set = JSON.stringify(settings);
   const last = known.get(profile);

@@ -15,7 +15,8 @@ export const profileVersionAnnotation = "k8c.io/osp-version";
 export const ownerAnnotation = "ostler.dev/machine-deployment";
 export const digestAnnotation = "ostler.dev/config-digest";
 /**
- * Annotation of Ostler: SHA-256 of the API server's address and CA, which the config digest may not cover.
+ * Annotation of Ostler: SHA-256 of the API server's address and CA. The config digest covers them only if the config
+ * contains them.
  */
 export const clusterDigestAnnotation = "ostler.dev/cluster-digest";
 /** Annotation of Ostler, on secrets only: id of the bootstrap token in use, as in the name of its secret. */
@@ -28,7 +29,7 @@ export const renewalAnnotation = "ostler.dev/credentials-renew";
 export const tokenLabel = "ostler.dev/pool";
 /**
  * Label of bootstrap tokens of Operating System Manager and of earlier versions of Ostler. Operating System Manager
- * creates a token if none has the label, and fails if several have it: tokens of Ostler lack it, so that a return to
- * Operating System Manager remains possible.
+ * creates a token if none has the label, and fails if several have it. Tokens of Ostler lack the label, so that a
+ * return to Operating System Manager remains possible.
  */
 export const osmTokenLabel = "machinedeployment.k8s.io/name";

@@ -1,4 +1,4 @@
-/** The identity of everything a rollout depends on, so that controller and workflow agree on what has changed. */
+/** Hashes of everything that a rollout depends on, from which controller and workflow recognize the same changes. */
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../../profiles/canonical_json.ts";
 import { parameterPrefix } from "../../profiles/mod.ts";
@@ -22,8 +22,8 @@ export function observableOf({ metadata }: MachineDeployment): Observable {
 }
 
 /**
- * Returns a short text, including the profile's `lineState`, that changes when, and only when, a rollout has to
- * reconcile.
+ * Returns a short text that changes when, and only when, a rollout has to reconcile. `profileState` is the `lineState`
+ * of the profile that the MachineDeployment uses.
  */
 export function observedOf({ metadata }: Observable, profileState: number | string | undefined): string {
   const { uid, generation, annotations = {}, deletionTimestamp } = metadata;
@@ -32,7 +32,7 @@ export function observedOf({ metadata }: Observable, profileState: number | stri
   return `g${generation ?? 0}-r${annotations[revisionAnnotation] ?? 0}-${digest}`;
 }
 
-/** Returns the identity of what machines boot with, which scaling does not change. */
+/** Returns a hash of everything that decides what machines boot with; scaling does not change the hash. */
 export function changeOf(deployment: MachineDeployment, profileState: number | string | undefined): string {
   const { uid, annotations = {} } = deployment.metadata;
   const relevant = Object.entries(annotations).filter(([key]) => isRelevant(key)).sort();
@@ -40,8 +40,9 @@ export function changeOf(deployment: MachineDeployment, profileState: number | s
 }
 
 /**
- * Returns the identity of a config's inputs besides the template: the profile and the settings in annotations. Equal
- * content has an equal identity, so that a restored profile is recognized although its generation is new.
+ * Returns a hash of a config's inputs besides the template: the profile, those that it extends, and the settings in
+ * annotations. Equal content has an equal hash, so that a restored profile is recognized although its generation is
+ * new.
  */
 export function inputsOf(deployment: MachineDeployment, line: LinedProfile[]): string {
   const said = line.map(({ ref, object }) => object?.spec ?? ref.name);
@@ -49,8 +50,8 @@ export function inputsOf(deployment: MachineDeployment, line: LinedProfile[]): s
 }
 
 /**
- * Returns the digest of a profile's spec, which policies approve: the SHA-256 of its JSON without spaces and with sorted
- * keys, as of `jq -cjS .spec`.
+ * Returns the digest of a profile's spec, with which a RolloutPolicy approves the profile: the SHA-256 of its JSON
+ * without spaces and with sorted keys, as `jq -cjS .spec` prints it.
  */
 export function profileDigest(spec: unknown): string {
   return `sha256:${createHash("sha256").update(canonicalJson(spec ?? null)).digest("hex")}`;
@@ -61,12 +62,12 @@ export function settingsOf(annotations: Record<string, string> = {}): Record<str
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => isSetting(key)));
 }
 
-/** Returns the identity of a template and its inputs, without revisions; `inputsIn` reads the inputs out of it. */
+/** Returns the hashes of a template and of the other inputs, which are equal in all revisions with equal content. */
 export function specHashOf(template: unknown, inputs: string): string {
   return `${short(template ?? "none")}-${inputs}`;
 }
 
-/** Returns the inputs in a `specHashOf`; "" if there are none. */
+/** Returns the hash of the inputs in a result of `specHashOf`; "" for any other text. */
 export function inputsIn(specHash: string): string {
   return /^[0-9a-f]{16}-([0-9a-f]{16})$/.exec(specHash)?.[1] ?? "";
 }

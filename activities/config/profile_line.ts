@@ -1,25 +1,31 @@
-/** A profile and those it extends: a change of any of them is a change for its pools. */
+/**
+ * The line of a profile: the profile itself, then the one that it extends, and so on. A change of any of them is a
+ * change for the pools that use the first one.
+ */
 import type { Cluster } from "../cluster.ts";
 import { type ObjectName, type OsProfileObject, profiles, readObject } from "../kube/resources.ts";
 import { ifFound } from "../kube/status.ts";
 
-/** Maximum number of profiles that are read of a line, because rendering refuses a longer line. */
+/** Maximum number of profiles that are read; rendering refuses a profile with more than five parents. */
 const longest = 6;
 
-/** One profile of a line; without an object if none has that name. */
+/** One profile of a line; `object` is undefined if no profile has that name. */
 export interface LinedProfile {
   ref: ObjectName;
   object: OsProfileObject | undefined;
 }
 
-/** Returns the identity of a line: the generation of its only profile, or the generations of all profiles in order. */
+/**
+ * Returns the state of a line, to detect changes. For a profile that extends no other this is its generation, or
+ * undefined if it does not exist; else the generations of all profiles, separated by commas.
+ */
 export function lineState(line: LinedProfile[]): number | string | undefined {
   const generations = line.map(({ object }) => object?.metadata.generation);
   if (generations.length <= 1) return generations[0];
   return generations.map((generation) => generation ?? "none").join(",");
 }
 
-/** Returns the line that begins with `ref`, from the given objects. */
+/** Returns profile `ref` and all that it extends, as `find` returns them. */
 export function profileLine(ref: ObjectName, find: (ref: ObjectName) => OsProfileObject | undefined): LinedProfile[] {
   const line: LinedProfile[] = [];
   for (let next: ObjectName | undefined = ref; next && line.length < longest;) {
@@ -30,7 +36,7 @@ export function profileLine(ref: ObjectName, find: (ref: ObjectName) => OsProfil
   return line;
 }
 
-/** Reads the line from the API server; answers may be `freshMs` old. */
+/** Reads profile `ref` and all that it extends from the API server; answers may be `freshMs` old. */
 export async function readProfileLine(kube: Cluster, ref: ObjectName, freshMs = 0): Promise<LinedProfile[]> {
   const line: LinedProfile[] = [];
   for (let next: ObjectName | undefined = ref; next && line.length < longest;) {

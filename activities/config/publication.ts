@@ -75,7 +75,7 @@ function toldToOthers({ deployment, profile }: RenderedPool): Record<string, str
   };
 }
 
-/** Returns whether each artefact exists, is of this revision, and is as it would be written now. */
+/** Returns whether each artefact exists, is of this revision, and has the content that would be written now. */
 export function fits(
   standing: Standing[],
   { pool, revision }: PublishOrder,
@@ -99,8 +99,8 @@ function bearing(pool: PoolRef, standing: Standing[]): Standing[] {
 }
 
 /**
- * Returns when the published credentials expire, and when their renewal is due. The artefact with the earliest renewal
- * counts, as an interrupted renewal leaves some artefacts with the previous credentials.
+ * Returns when the published credentials expire, and when their renewal is due; "" if no artefact has credentials. The
+ * artefact with the earliest renewal counts, because an interrupted renewal leaves previous credentials in some.
  */
 export function timesOf(pool: PoolRef, standing: Standing[]): Pick<Publication, "expiresAt" | "renewAt"> {
   const times = bearing(pool, standing).map(annotationsOf).map((annotations) => ({
@@ -110,7 +110,10 @@ export function timesOf(pool: PoolRef, standing: Standing[]): Pick<Publication, 
   return times.sort((a, b) => a.renewAt.localeCompare(b.renewAt))[0] ?? { expiresAt: "", renewAt: "" };
 }
 
-/** Returns whether the credentials are not due yet, and their tokens and accounts still exist. */
+/**
+ * Returns whether the published credentials can be used: their renewal is not due, their bootstrap tokens have not
+ * expired, and the API server accepts their service account tokens.
+ */
 export async function areUsable(kube: Kube, pool: PoolRef, standing: Standing[]): Promise<boolean> {
   if (!(Date.now() < Date.parse(timesOf(pool, standing).renewAt))) return false;
   const ids = new Set(bearing(pool, standing).map((each) => annotationsOf(each)[tokenIdAnnotation] ?? ""));
@@ -118,7 +121,7 @@ export async function areUsable(kube: Kube, pool: PoolRef, standing: Standing[])
   return live.every((token) => token !== undefined) && await areAllTaken(kube, pool, standing);
 }
 
-/** Corrects annotations that only Operating System Manager reads, on artefacts that are otherwise as wanted. */
+/** Corrects the annotations that only Operating System Manager reads; returns whether any of them had to be changed. */
 export async function restamp(
   kube: Kube,
   standing: Standing[],

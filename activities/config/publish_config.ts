@@ -1,7 +1,7 @@
 /**
- * Publishes what a machine boots with, in the order in which it is needed: config (no credentials) → provisioning
- * secret and kubelet bootstrap kubeconfig → bootstrap secret. The bootstrap secret's revision annotation is the fence:
- * machine-controller orders no instance before it matches.
+ * Publishes what a machine boots with. The artefact that a machine reads first is written last: config (no credentials)
+ * → provisioning secret and kubelet bootstrap kubeconfig → bootstrap secret. machine-controller orders no instance
+ * until the revision annotation of the bootstrap secret is that of the MachineDeployment.
  */
 import type { Cluster } from "../cluster.ts";
 import { namesOf, specOf } from "../../profiles/mod.ts";
@@ -43,7 +43,7 @@ import { hasTokens } from "./published_tokens.ts";
 export interface Publisher extends Renderer {
   /** Lifetime of the credentials that machines boot with; they are renewed after a third of it at the latest. */
   credentialSeconds: number;
-  /** Whether bootstrap tokens name their pool: see `token_group.ts`. */
+  /** Whether bootstrap tokens have a group that identifies their pool: see `token_group.ts`. */
   tokensTellPool?: boolean;
 }
 
@@ -71,14 +71,15 @@ export async function readWork(
   const isNew = inOrder(standing).every(({ found }) => !found);
   const rendered = await renderPool({ ...publisher, ...(isNew && source ? { source } : {}) }, order.pool, order.seen);
   if (!isEdge(rendered)) return { order, rendered, standing };
-  // Reading the edge script last is safe: an outdated attempt fails at the artefacts that are written before the script.
+  // Reading the edge script last is safe: an outdated attempt fails at the artefacts that are written before the
+  // script.
   return { order, rendered, standing: await withEdgeScript(kube, namesOf(order.pool), standing) };
 }
 
 /**
- * Does the same as `readWork`, with fewer reads in two cases: nothing is published for the pool, or this process
- * remembers its last publication and that was of another revision. In the second case a `source` is used only if it was
- * read after that publication.
+ * Does the same as `readWork`, with fewer reads in two cases: if nothing is published for the pool, or if this process
+ * remembers the last publication of the pool, and that was of another revision. In the second case `source` is used
+ * only if it was read after that publication.
  */
 async function readWorkFor(publisher: Publisher, order: PublishOrder, source?: ConfigSource): Promise<Work> {
   const { kube, settings } = publisher;
@@ -104,7 +105,10 @@ async function presumeNothing(publisher: Publisher, order: PublishOrder, source:
   return { order, rendered, standing, isPresumed: true };
 }
 
-/** Writes the artefacts, with new credentials in place of due ones; a renewal writes only those with credentials. */
+/**
+ * Writes the artefacts, and replaces credentials whose renewal is due. With `news` "Renewed", writes only the artefacts
+ * with credentials.
+ */
 export async function writePublication(
   { kube, settings, credentialSeconds, tokensTellPool = false }: Publisher,
   work: Work,
@@ -167,7 +171,7 @@ async function together(writes: Record<string, Promise<Written>>): Promise<Recor
   return Object.fromEntries(Object.keys(writes).map((which, nth) => [which, written[nth] as Written]));
 }
 
-// A renewal leaves provisioning user-data without tokens unchanged; that of most profiles has none.
+// A renewal leaves provisioning user-data without tokens unchanged; most profiles put no token into it.
 function isAsWanted({ found }: Standing, text: string): boolean {
   return found?.text === text && !hasTokens(text);
 }
@@ -176,8 +180,8 @@ function isAsWanted({ found }: Standing, text: string): boolean {
 const longestName = 253;
 
 /**
- * Ensures that everything for one revision is published; does nothing if it already is. `source` has been read for this
- * order, before the call.
+ * Ensures that everything for one revision is published; does nothing if it already is. `source` contains the objects
+ * that the caller has read for this order.
  */
 export function publishConfig(publisher: Publisher, order: PublishOrder, source?: ConfigSource): Promise<Published> {
   return attempting(`publish the config of "${ownerOf(order.pool)}"`, async () => {
@@ -188,10 +192,10 @@ export function publishConfig(publisher: Publisher, order: PublishOrder, source?
     // collision later, and deletes what it has written.
     claimAll(order.pool, standing);
     const publication = await ensurePublished(publisher, work, source?.policies);
-    // The profile is kept last, as no machine waits for that; the profile of the last good config is kept already.
+    // The profile is kept last, because no machine waits for that; the profile of the last good config is kept already.
     const { inputs, goodInputs, profile, settings } = rendered;
     if (publication.news !== "Published" || inputs !== goodInputs) {
-      // The last good config as it is now, and not as the run has read it, decides which kept profiles are deleted.
+      // Reads the last good config anew: it may have changed since the run read it, and its profile must be kept.
       const { pool, seen } = order;
       const good = async (): Promise<string> => seen ? await readGoodInputs(publisher.kube, pool) : goodInputs;
       await keepProfile(publisher.kube, { pool, inputs, good, isNew: work.isPresumed === true, profile, settings });

@@ -1,6 +1,7 @@
 /**
  * Finds the tokens in a published text: service account tokens by their account, bootstrap tokens by their id.
- * User-data contains a token either verbatim, as its characters need no escape, or within a file encoded in base64.
+ * User-data contains a token either verbatim, because its characters need no escape, or within a file encoded in
+ * base64.
  */
 import { Buffer } from "node:buffer";
 

@@ -26,15 +26,18 @@ export interface FactReader {
   settings: NodeSettings;
   /** Returns the CA, in PEM, by which this process trusts the API server; used if the cluster announces no CA. */
   clusterCa: () => string;
-  /** Replaces values that a provider spec references and that do not exist. */
+  /** Environment variables of this process, for values that a provider spec references but no object contains. */
   environment: Environment;
-  /** False by default: the environment has credentials of this process, which no machine may get. */
+  /**
+   * Whether machines may get values of `environment`. False by default, because the environment has credentials of this
+   * process.
+   */
   usesEnvironment?: boolean;
   /** Namespaces that a provider spec may reference; if empty, all that the worker may read. */
   referenceNamespaces?: readonly string[];
   /** Age in milliseconds that answers shared by all pools may have; 0 by default. */
   freshMs?: number;
-  /** Replaces the seed of the cluster, so that reading facts writes nothing. */
+  /** Seed to use instead of the cluster's, which reading the facts would create if it is missing. */
   seed?: string;
 }
 
@@ -73,8 +76,8 @@ export function readClusterInfo(kube: Cluster, caPem: string, freshMs = 0): Prom
 }
 
 /**
- * Reads ConfigMap kube-public/cluster-info. Without a usable address there, uses the ready endpoints of service
- * default/kubernetes; `caPem` replaces a CA that is not announced.
+ * Reads ConfigMap kube-public/cluster-info. Without a usable address there, returns that of a ready endpoint of Service
+ * default/kubernetes; without a CA there, returns `caPem` as the CA.
  */
 async function readAddress(kube: Kube, caPem: string): Promise<ClusterInfo> {
   const announced = await readAnnouncement(kube);
@@ -83,10 +86,11 @@ async function readAddress(kube: Kube, caPem: string): Promise<ClusterInfo> {
     throw unknown(`neither ${announcement} nor an EndpointSlice of Service "default/kubernetes" contains an address`);
   }
   const ca = announced?.caPem ?? caPem;
-  if (!ca) throw unknown(`neither ${announcement} nor the settings contain a CA`);
-  // People edit the announcement by hand when they rotate the CA, and no machine joins with an unusable one.
+  if (!ca) throw unknown(`neither ${announcement} nor setting kubernetes-ca-bundle contains a CA`);
+  // Administrators edit the ConfigMap by hand when they rotate the CA, and no machine joins with an unusable CA.
   if (casIn(ca).length === 0) {
-    throw unknown(`the CA is not PEM; correct ${announcement}, or the settings if that contains no CA`);
+    const remedy = "or setting kubernetes-ca-bundle if the ConfigMap contains no CA";
+    throw unknown(`the CA is not PEM; correct ${announcement}, ${remedy}`);
   }
   return { apiServer, caPem: ca };
 }
@@ -153,7 +157,8 @@ function unusable(setting: string, state: string): Error {
   return missing(`Failed to read registry credentials from Secret "${setting}": ${state}`);
 }
 
-// The seed of the random functions of templates: created once per installation and kept, as keys depend on it.
+// The seed of the random functions of templates, and the HMAC key of config digests. It is created once per
+// installation and kept, because another seed would change generated keys and digests.
 
 // The seed is not kept beside the secrets of pools: machines may still have tokens of Operating System Manager, which
 // can read every secret there.
@@ -219,8 +224,8 @@ interface ReferenceReader {
 
 /**
  * Reads `secret:namespace/name/key`, `configmap:namespace/name/key` and `env:NAME`. Absent values are left out: the
- * caller decides whether they matter, as the environment may replace an object. For a variable that is set but may not
- * be used, the result has an empty value under the key of `withheld`.
+ * caller decides whether they matter, because a variable may have the value that an object lacks. For a variable that
+ * is set but may not be used, the result has an empty value under the key that `withheld` returns.
  */
 export async function readReferences(
   { kube, environment, usesEnvironment = false, from, referenceNamespaces = [] }: ReferenceReader,

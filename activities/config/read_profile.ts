@@ -1,4 +1,7 @@
-/** Reads the profile and the settings of a MachineDeployment, or the kept ones that a rollback has pinned. */
+/**
+ * Reads the profile and the settings of a MachineDeployment; after a rollback that has pinned the pool to the last good
+ * ones, reads those that were kept.
+ */
 import type { Cluster } from "../cluster.ts";
 import { Shelf } from "../kube/cache.ts";
 import {
@@ -50,7 +53,7 @@ export interface Inputs {
   inputs: string;
   profile: OsProfile;
   settings: Record<string, string>;
-  /** The inputs of the last good config, which are kept; "" if there is none. */
+  /** Hash of the inputs of the last good config, whose profile is kept; "" if there is none. */
   goodInputs: string;
   /** Identity of the desired state, as returned by `observedOf`. */
   observed: string;
@@ -59,8 +62,9 @@ export interface Inputs {
 }
 
 /**
- * Reads the live inputs, or the kept ones of a pinned pool. Refuses a profile name that is missing or does not exist,
- * an invalid profile, and a pin to a profile that is not kept any more.
+ * Reads the current inputs; for a pool that is pinned to its last good profile, the kept ones. Throws Refused if the
+ * MachineDeployment names no profile or one that does not exist, if the profile is invalid, or if the last good profile
+ * is not kept any more.
  */
 export async function readInputs(
   reader: ProfileReader,
@@ -96,7 +100,7 @@ export async function readInputs(
   });
 }
 
-/** Returns the last good inputs, as on the Rollout now; "" if there are none. */
+/** Reads the hash of the last good inputs from the Rollout; "" if there are none. */
 export async function readGoodInputs(kube: Kube, { namespace, name }: ObjectName): Promise<string> {
   const rollout = await ifFound(readObject(kube, rollouts, { namespace, name }));
   return inputsIn(memoryOf(rollout).lastGood?.specHash ?? "");
@@ -120,7 +124,8 @@ async function readPinned(
 ): Promise<Omit<Inputs, "goodInputs" | "observed" | "line">> {
   const kept = await readKeptProfile(kube, metadata, inputs);
   if (kept) return { inputs, ...kept };
-  const state = "the last good profile, to which it was rolled back, is not kept any more; restore it by hand";
+  const state = "the MachineDeployment was rolled back to its last good profile, which is not kept any more; " +
+    "restore that OperatingSystemProfile by hand";
   throw refused("LastGoodMissing", `Failed to render the config of "${ownerOf(metadata)}": ${state}`);
 }
 
@@ -146,8 +151,8 @@ const Provider = z.object({
 });
 
 /**
- * Returns name and namespace of the profile: the named one, else the default, so that nothing waits for a webhook.
- * Undefined for a MachineDeployment that names none and whose provider has no default.
+ * Returns name and namespace of the profile that the annotations name; without them, of the default profile, so that no
+ * MachineDeployment waits until a webhook has set the annotations. Undefined if its provider has no default profile.
  */
 export function profileRef(
   deployment: MachineDeployment,
@@ -170,8 +175,8 @@ function defaultOf({ spec }: MachineDeployment): string | undefined {
 const resolvedLines = new Shelf<OsProfile>(16);
 
 /**
- * Returns the first profile of a line, with its parents merged in; must never be changed, as other callers share it.
- * Throws ProfileRefused. A line contains more profiles than may extend each other, so all requested ones are in it.
+ * Returns profile `first` merged with all that it extends, which `line` contains. The result must never be changed,
+ * because other callers share it. Throws ProfileRefused for an invalid profile, or one that extends too many.
  */
 export async function resolvedProfile(
   kube: Cluster,
@@ -190,7 +195,7 @@ export async function resolvedProfile(
   return profile;
 }
 
-/** Returns a key of exactly these contents; undefined if they have no version. */
+/** Returns a key that changes with any of the objects; undefined if one does not exist. */
 function lineKey(line: readonly LinedProfile[]): string | undefined {
   const versions = line.map(({ object }) => object?.metadata.resourceVersion);
   if (versions.includes(undefined)) return undefined;

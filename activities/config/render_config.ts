@@ -44,7 +44,7 @@ export function renderingOf({ shown, digest, profile }: RenderedPool): Rendering
   return { configDigest: digest, profileVersion: profile.version, files, bytes };
 }
 
-/** Renders the config of the current desired state. */
+/** Renders the config of the current MachineDeployment and profile; writes nothing but a missing seed. */
 export function renderPool(renderer: Renderer, pool: PoolRef, seen?: SeenInputs): Promise<RenderedPool> {
   const attempt = `render the config of "${pool.namespace}/${pool.name}"`;
   return attempting(attempt, async () => {

@@ -1,7 +1,7 @@
 /**
- * Renews the published credentials, and nothing else, so that a pool whose profile cannot be rendered any more
- * continues to scale and repair itself. Revision, config, digests and the fence are unchanged. The
- * kubeconfig needs no profile: if it is missing, it is created.
+ * Renews the published credentials, and nothing else, so that a pool whose profile cannot be rendered any more can
+ * still scale and replace machines. The config, and the annotations with revision and digests, are unchanged. A missing
+ * kubeconfig is created, because its content does not depend on the profile.
  */
 import type { Cluster } from "../cluster.ts";
 import { bootstrapKubeconfig, machineCluster, namesOf } from "../../profiles/mod.ts";
@@ -78,7 +78,7 @@ export function renewPublished(publisher: Publisher, pool: PoolRef): Promise<Ren
   });
 }
 
-/** Reads the artefacts before anything else, as a publication does; undefined without our bootstrap secret. */
+/** Reads the artefacts before anything else, as a publication does; undefined if this pool owns no bootstrap secret. */
 async function readOurs(publisher: Publisher, pool: PoolRef): Promise<Standings | undefined> {
   const standing = await readStanding(publisher, pool);
   if (!isOurs(pool)(standing.bootstrap)) return undefined;
@@ -123,7 +123,7 @@ async function renew(publisher: Publisher, { pool, standing }: Work): Promise<Cr
   return credentials;
 }
 
-/** Creates the missing kubeconfig, for the revision of all other artefacts. */
+/** Creates the missing kubeconfig, with revision and digest of the bootstrap secret. */
 async function writeKubeconfig(
   { kube, settings, clusterCa }: Publisher,
   { pool, standing: { kubeconfig, bootstrap } }: Work,
@@ -165,7 +165,8 @@ class Exchange {
   }
 }
 
-// A secret without known credentials keeps its annotations: with those of new credentials it would count as renewed.
+// A secret in which no credentials are found is not written: with the annotations of new ones, it would count as
+// renewed.
 function unknown({ name }: Standing): Error {
   return missing(
     `Failed to renew the credentials in Secret "${name}": it contains no known credentials; ` +
@@ -182,10 +183,13 @@ interface PoolReader {
 
 /** Rollouts per page. */
 const pageSize = 100;
-/** Number of due pools from which a call returns, and leaves the following pages to the next call. */
+/** A call that has found this number of due pools leaves the following pages to the next call. */
 const enough = 50;
 
-/** Reads page by page until enough pools are found or all are read. */
+/**
+ * Returns pools whose credentials are due for renewal. Reads Rollouts page by page, the first one at continue token
+ * `after`, until enough pools are found; `next` is then the token of the next call, and absent once all pages are read.
+ */
 export function listDuePools(
   reader: PoolReader,
   { after }: { after?: string },
@@ -217,27 +221,30 @@ function isDue({ status }: RolloutObject): boolean {
   return Date.parse(status?.credentials?.renewAt ?? "") <= Date.now();
 }
 
-/** Returns undefined for a MachineDeployment that was deleted or is not ours any more. */
+/** Returns undefined for a MachineDeployment that is deleted, is being deleted, or has no profile any more. */
 async function duePool(
   { kube, profileNamespace }: PoolReader,
   rollout: RolloutObject,
 ): Promise<DuePool | undefined> {
   const { metadata: { namespace, name }, status } = rollout;
   const rest = restOf(rollout);
-  // A pool at rest is not read here, because its renewal reads all that is needed.
+  // The MachineDeployment of a converged pool is not read here, because its renewal reads all that is needed.
   if (rest) return { namespace, name, publishOnly: false, rest };
   const deployment = await ifFound(readObject(kube, machineDeployments, { namespace, name }));
   const ref = deployment && profileRef(deployment, profileNamespace);
   if (!ref || deployment.metadata.deletionTimestamp) return undefined;
-  // With `left`, the last good template was restored, so the pool desires what it runs, and an ordinary run may follow.
-  // Any other aborted pool still desires what was aborted, so only its credentials are renewed.
+  // If the status has `left`, the last good template was restored: the pool desires what it runs, so a rollout may
+  // follow. Any other aborted pool still desires what was aborted, so only its credentials are renewed.
   if (status?.phase !== "Aborted" || status["left"]) return { namespace, name, publishOnly: false };
   // A change since the abort requires a rollout, and must not be lost.
   const observed = observedOf(deployment, lineState(await readProfileLine(kube, ref)));
   return { namespace, name, publishOnly: status.observed === observed };
 }
 
-/** Returns the state that a renewal expects; undefined for a pool that has not converged or is pinned to a profile. */
+/**
+ * Returns the state with which the rollout has converged, which a renewal compares with the current one; undefined for
+ * a pool that has not converged or is pinned to its last good profile.
+ */
 function restOf(rollout: RolloutObject): Rest | undefined {
   const { observed, lastGood } = memoryOf(rollout);
   if (rollout.status?.phase !== "Converged" || pinOf(rollout) || !observed || !lastGood) return undefined;

@@ -2,7 +2,7 @@
  * Renews the credentials of a pool at rest: one whose rollout has converged, and whose objects are unchanged since. The
  * boot data is rendered as for a publication, so that objects without a watch are checked as often as credentials are
  * renewed: a deleted secret, a new password of a registry, a new address of the API server. If anything has changed,
- * nothing is written, as that requires a rollout.
+ * nothing is written, because the change requires a rollout.
  */
 import type { Cluster } from "../cluster.ts";
 import { ApplicationFailure } from "@temporalio/common";
@@ -26,7 +26,10 @@ export interface RestOrder {
 
 type Renewed = Extract<RestRenewal, { renewAt: string }>;
 
-/** Renews due credentials, and records it on the Rollout; or returns why it did not. */
+/**
+ * Renews due credentials, and records their times on the Rollout. Writes nothing, and returns "RolloutNeeded" or
+ * "Unserved", if the pool has changed since its rollout or Ostler no longer manages it.
+ */
 export function renewResting(publisher: Publisher, order: RestOrder): Promise<RestRenewal> {
   const { pool } = order;
   return attempting(`renew the credentials of "${ownerOf(pool)}"`, async () => {
@@ -42,7 +45,7 @@ export function renewResting(publisher: Publisher, order: RestOrder): Promise<Re
 /** Maximum age (ms) of an answer that the renewals of many pools share. */
 const sharedFreshMs = 10_000;
 
-/** Returns undefined if anything has changed since the rollout. */
+/** Returns undefined, and writes nothing, if anything has changed since the rollout. */
 async function renewAtRest(publisher: Publisher, { pool, rest }: RestOrder): Promise<Renewed | undefined> {
   const { kube } = publisher;
   const seen = { specHash: rest.specHash, goodSpecHash: rest.specHash };
@@ -65,7 +68,10 @@ function isAsLeft({ order, rendered, standing }: Work, { observed }: Rest): bool
   return rendered.observed === observed && finalizers.includes(finalizer) && fits(inOrder(standing), order, rendered);
 }
 
-/** Records the times; undefined without a Rollout. The older of two concurrent records may win until the next check. */
+/**
+ * Records the times on the Rollout; returns undefined if it does not exist. Of two concurrent calls, the one with the
+ * older times may write last; the next check corrects them.
+ */
 async function noted(
   kube: Cluster,
   { order: { pool }, rendered }: Work,
@@ -82,8 +88,8 @@ async function noted(
 }
 
 /**
- * Records the CA bundle on the Rollout if it is missing there: the run that converged was then of a version that did
- * not record it, as a changed bundle would have required a rollout.
+ * Records the CA bundle on the Rollout if it is missing there. It is missing only after a run of an earlier version,
+ * which did not record it, because a changed bundle would have required a rollout.
  */
 async function withCaBundle(kube: Cluster, rollout: RolloutObject, trusted: TrustedCas): Promise<RolloutObject> {
   const caBundles = withBundle(caBundlesIn(rollout.status), trusted, Date.now());

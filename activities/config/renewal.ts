@@ -19,7 +19,7 @@ export function lookEveryMs(lifeSeconds: number): number {
   return Math.min(Math.floor(lifeSeconds / looksPerLife) * 1000, longestPauseMs);
 }
 
-/** Returns when credentials of a pool, as "namespace/name", are due, from their granted lifetime. */
+/** Returns when the renewal of credentials is due; `pool` is "namespace/name". */
 export function dueAt(pool: string, { issuedAt, expiresAt }: { issuedAt: Date; expiresAt: Date }): Date {
   return new Date(issuedAt.getTime() + (expiresAt.getTime() - issuedAt.getTime()) * partOf(pool));
 }
@@ -36,7 +36,7 @@ function partOf(pool: string): number {
   return latest - (latest - earliest) * placeOf(pool);
 }
 
-/** Returns a fixed number from 0 to 1 for a pool, different for each. */
+/** Returns a number from 0 to 1 that never changes for a pool, and differs between pools. */
 function placeOf(pool: string): number {
   return createHash("sha256").update(pool).digest().readUInt32BE(0) / 2 ** 32;
 }

@@ -1,11 +1,12 @@
 /**
- * The groups of a bootstrap token: one for all machines, and one that identifies the pool without reading any Secret.
+ * The groups of a bootstrap token: one for all machines, and one that identifies the pool, so that the approver of node
+ * certificates needs to read no Secret.
  */
 import { createHash } from "node:crypto";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { ownerOf } from "./identity.ts";
 
-/** Bound by machine-controller's manifests to node bootstrapping and automatic approval. */
+/** The group for all machines; manifests of machine-controller bind it to node bootstrapping and automatic approval. */
 export const bootstrapGroup = "system:bootstrappers:machine-controller:default-node-token";
 
 const ofPools = "system:bootstrappers:ostler:";
@@ -16,18 +17,18 @@ const alphabet = "abcdefghijklmnopqrstuvwxyz0123456789";
  */
 const length = 21;
 
-/** Returns the group of a pool's tokens; a hash, as not every pool name is a valid group. */
+/** Returns the group of a pool's tokens; it ends in a hash, because not every pool name is valid in a group. */
 export function poolGroupOf(pool: PoolRef): string {
   const digest = createHash("sha256").update(ownerOf(pool)).digest().subarray(0, length);
   return ofPools + [...digest].map((byte) => alphabet[byte % alphabet.length]).join("");
 }
 
-/** Returns the groups of a token of the pool. */
+/** Returns the groups of a token of the pool, separated by commas. */
 export function groupsOf(pool: PoolRef, { tellsPool }: { tellsPool: boolean }): string {
   return tellsPool ? `${bootstrapGroup},${poolGroupOf(pool)}` : bootstrapGroup;
 }
 
-/** Returns whether it is the group of any pool's tokens. */
+/** Returns whether `group` is the group of some pool's tokens. */
 export function isPoolGroup(group: string): boolean {
   return group.startsWith(ofPools);
 }

@@ -68,7 +68,10 @@ Deno.test("readFacts: refuses an announced CA without a certificate, with which 
     `authority-data: ${btoa("cat: ca-bundle.crt: No such file")}`,
   );
   kube.put("configmaps", { ...rest, data: { kubeconfig: broken } });
-  await rejects(facts(kube), /: the CA is not PEM; correct ConfigMap "kube-public\/cluster-info", or the settings/);
+  await rejects(
+    facts(kube),
+    /: the CA is not PEM; correct ConfigMap "kube-public\/cluster-info", or setting kubernetes-ca-bundle/,
+  );
 });
 
 Deno.test("readFacts: puts an IPv6 address in brackets", async () => {
@@ -85,7 +88,7 @@ Deno.test("readFacts: refuses a cluster without an address or a CA", async () =>
     nonRetryable: true,
   });
   putEndpoints(kube, "a", { ports: https, endpoints: [{ addresses: ["192.0.2.1"] }] });
-  await rejects(facts(kube), { type: "ObjectInvalid", message: /nor the settings contain a CA/ });
+  await rejects(facts(kube), { type: "ObjectInvalid", message: /nor setting kubernetes-ca-bundle contains a CA/ });
 });
 
 Deno.test("readFacts: does not use another address when the API server does not respond", async () => {
