@@ -12,7 +12,11 @@ import { configs, machineDeployments, patchObject, readObject } from "../kube/re
 import { attempting, ifFound } from "../kube/status.ts";
 import { artefactNames, type HandoverPool, keyOf, type Place } from "./pools.ts";
 
-/** The adoption state of a pool. */
+/**
+ * Whether a pool can be taken over. Claim: Operating System Manager made its objects, and they can be claimed. Claimed:
+ * Ostler has claimed or published them. Unpublished: there is no bootstrap secret. Collision: another pool has, or
+ * would have, an object of the same name. Leaving: the MachineDeployment is deleted or being deleted.
+ */
 export type Adoption = "Claim" | "Claimed" | "Unpublished" | "Collision" | "Leaving";
 
 /** Returns the state from known facts, without a request. */
@@ -24,7 +28,8 @@ export function adoptionOf(pool: HandoverPool): Adoption {
 }
 
 /**
- * Claims the pool; idempotent. Data is unchanged, so immutable secrets remain valid until the pool is published anew.
+ * Claims the objects of a pool; does nothing if its MachineDeployment is deleted or being deleted. Idempotent. Data is
+ * unchanged, so immutable secrets remain valid until the pool is published anew.
  */
 export function adoptPool(
   { kube, profileNamespace }: Place & { kube: Cluster },
@@ -40,7 +45,7 @@ export function adoptPool(
     const body = { metadata: { annotations: { [ownerAnnotation]: owner } } };
     const marked = { metadata: { annotations: { [ownerAnnotation]: owner, ...await clusterMark(kube) } } };
     const names = namesOf(pool);
-    // The bootstrap secret is the last of the names, so its owner shows whether all is done.
+    // The bootstrap secret is claimed last, so its owner annotation shows that all objects are claimed.
     for (const artefact of artefactNames(names).filter((each) => pool.artefacts.includes(each))) {
       const secret = { namespace: secretsNamespace, name: artefact, body };
       if (artefact !== names.config) await ifFound(kube.core.patchNamespacedSecret(secret, asMergePatch));

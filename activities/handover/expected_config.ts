@@ -125,7 +125,7 @@ export async function readExpectedConfig(
   return expected;
 }
 
-/** Returns a warning for the namespaces whose Secrets a worker reads only with a permission of its own. */
+/** Returns a warning for each referenced namespace that a worker can read only if the chart grants it. */
 function foreignReferences(references: readonly string[]): string[] {
   const foreign = references.filter((reference) => /^(secret|configmap):/.test(reference))
     .map((reference) => reference.split(/[:/]/)[1] ?? "").filter((namespace) => namespace !== freeNamespace);

@@ -1,4 +1,4 @@
-/** The token of Operating System Manager that machines fetch with. */
+/** The token of Operating System Manager with which machines fetch their user-data. */
 import { isTaken } from "../config/bootstrap_token.ts";
 import { readSecretTexts } from "../config/read_facts.ts";
 import type { Kube } from "../kube/client.ts";

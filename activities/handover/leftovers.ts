@@ -35,7 +35,7 @@ export async function readWebhooks(kube: Kube): Promise<Leftover[]> {
   return (await Promise.all(plurals.map((plural) => webhook(kube, plural)))).flat();
 }
 
-/** Reads all other leftovers. */
+/** Reads all leftovers except the webhook configurations. */
 export async function readLeftovers(kube: Kube, known: Known): Promise<Leftover[]> {
   const needed = neededFor(known.pools);
   const found = await Promise.all([

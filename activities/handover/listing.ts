@@ -41,7 +41,7 @@ export async function listEach<T>(kube: Kube, kind: Kind, keep: (object: unknown
   }
 }
 
-/** Requests metadata alone, as the data of a thousand pools' secrets is a hundred megabytes. */
+/** Requests metadata alone, because the data of a thousand pools' secrets is a hundred megabytes. */
 const metadataOnly = setHeaderOptions("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
 
 /** Returns the heads of all secrets of a namespace; their data is never transferred. */

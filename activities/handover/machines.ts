@@ -87,7 +87,7 @@ export async function readMarked(kube: Cluster): Promise<Marked[]> {
   return [...onMachines, ...onNodes].flat();
 }
 
-/** Removes Ostler's hold, mark, cordon and notes; annotations of other owners are unchanged. */
+/** Ends Ostler's hold and cordon, and removes all its annotations; annotations of other owners are unchanged. */
 export function takeMarks(kube: Cluster, { kind, namespace, name, pools, others }: Marked): Promise<void> {
   return attempting(`remove the marks of Ostler from ${kind.toLowerCase()} "${name}"`, async () => {
     for (const pool of pools) {
@@ -124,7 +124,8 @@ function namesMachineDeployment(value: string): boolean {
   return pool !== undefined && pool.kind === undefined;
 }
 
-// An annotation from the template is not removed, as a change of the template would replace machines.
+// An annotation that machines have from their template is kept. The template keeps it too, because every change of a
+// template replaces machines.
 function isNote(key: string): boolean {
   return key.startsWith(ourPrefix) && key !== templateAnnotation;
 }

@@ -1,4 +1,4 @@
-/** Objects that Operating System Manager (1.11) leaves in a cluster, and where Ostler's would conflict with it. */
+/** Names of the objects of Operating System Manager (1.11) and of Ostler that a handover has to find or distinguish. */
 import { secretsNamespace } from "../../profiles/mod.ts";
 
 /** Leases of the two managers of Operating System Manager; the second is for a separate worker cluster. */
@@ -27,7 +27,8 @@ export const installedAnnotation = "ostler.dev/default-profile";
 export const ourPrefix = "ostler.dev/";
 
 /**
- * On the template of a pool whose profile was rolled; never removed, as every change of a template replaces machines.
+ * On the template of a pool whose profile was rolled; never removed, because every change of a template replaces
+ * machines.
  */
 export const templateAnnotation = "ostler.dev/config";
 

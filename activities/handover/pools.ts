@@ -14,7 +14,10 @@ import { type MachineOfPool, readMachines } from "./machines.ts";
 
 /** The bootstrap secret of the pool's machines. */
 export interface BootSecret {
-  /** "Claimed": made by Operating System Manager, which sets no owner annotation, and claimed with one by Ostler. */
+  /**
+   * "OSM": has no owner annotation, because Operating System Manager sets none. "Claimed": made by Operating System
+   * Manager, and claimed with the annotation by Ostler. "Ostler": published by Ostler. "Other": owned by another pool.
+   */
   maker: "OSM" | "Claimed" | "Ostler" | "Other";
   revision: string;
 }
@@ -29,7 +32,7 @@ export interface HandoverPool {
     annotations: Record<string, string>;
     /** Absent if the MachineDeployment does not name a profile and has no default one, or cannot be read. */
     profile?: { namespace: string; name: string };
-    /** Whether it names its profile; Operating System Manager ignores all others. */
+    /** Whether an annotation names the profile; Operating System Manager ignores MachineDeployments without it. */
     isNamed: boolean;
     provider: string;
   };
@@ -48,12 +51,12 @@ export interface HandoverPool {
   booting: string[];
 }
 
-/** The namespaces of profiles and configs. */
+/** The namespace of profiles and configs. */
 export interface Place {
   profileNamespace: string;
 }
 
-/** All pools, and the heads of the configs of all namespaces, as some may belong to these pools. */
+/** All pools, and the heads of the configs of all namespaces, because some may belong to these pools. */
 export interface PoolsSeen {
   pools: HandoverPool[];
   configHeads: Head[];
@@ -94,8 +97,8 @@ export async function seePools(kube: Cluster, { profileNamespace }: Place): Prom
 }
 
 /**
- * Returns namespaces besides that of the profiles with configs that have Ostler's owner annotation, or the name of a
- * config of these pools: they show that the given namespace may be the wrong one.
+ * Returns the other namespaces that contain configs with Ostler's owner annotation, or with the name of a config of
+ * these pools. Such a namespace shows that `profileNamespace` may be the wrong one.
  */
 export function strayNamespaces(
   pools: readonly HandoverPool[],
@@ -182,7 +185,7 @@ interface Deployed {
   deployment: NonNullable<HandoverPool["deployment"]>;
 }
 
-// Keeps a MachineDeployment that cannot be parsed, as the secrets of its machines must not count as unused.
+// Keeps a MachineDeployment that cannot be parsed, because the secrets of its machines must not count as unused.
 function deploymentOf(object: unknown, profileNamespace: string): Deployed {
   const parsed = MachineDeployment.safeParse(object).data;
   const { name, namespace, annotations } = headOf(object as never);

@@ -55,7 +55,9 @@ export interface Deployment {
   status?: { replicas?: number };
 }
 
-/** Returns the Deployments of both systems that are not scaled to zero; Ostler's are in a namespace of their own. */
+/**
+ * Returns the Deployments of both systems that are not scaled to zero; `systemNamespace` is the namespace of Ostler's.
+ */
 export async function readAtWork(kube: Kube, systemNamespace?: string): Promise<AtWork> {
   const found = await listDeployments(kube, systemNamespace, ({ metadata, spec, status }) => {
     const whose = whoseIs(metadata);
@@ -92,7 +94,7 @@ async function deploymentsIn<T>(kube: Kube, namespace: string, read: (object: un
   return items.map(read);
 }
 
-/** Returns the system that a Deployment belongs to. */
+/** Returns the system that a Deployment belongs to; undefined for any other Deployment. */
 export function whoseIs({ name, labels }: Deployment["metadata"]): "osm" | "ours" | undefined {
   if (name === osmDeployment) return "osm";
   return labels?.["app.kubernetes.io/name"] === "ostler" ? "ours" : undefined;

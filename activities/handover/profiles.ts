@@ -1,11 +1,14 @@
-/** Which profiles Operating System Manager (1.11) can render. */
+/** Determines which profiles Operating System Manager (1.11) can render. */
 import { parseProfile } from "../../profiles/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { profiles } from "../kube/resources.ts";
 import { headOf, listEach } from "./listing.ts";
 import { installedAnnotation } from "./names.ts";
 
-/** Operating System Manager's default profiles, which overwrite others of the same names, with their providers. */
+/**
+ * Default profiles of Operating System Manager, with the providers of each. Operating System Manager overwrites other
+ * profiles of these names.
+ */
 const osmDefaults: Record<string, string> = {
   "osp-ubuntu": "alibaba aws azure baremetal digitalocean edge gce hetzner kubevirt nutanix openstack " +
     "vmware-cloud-director vsphere",
@@ -25,7 +28,7 @@ export interface KnownProfile {
   isInstalled: boolean;
   /** Fields and values that Operating System Manager does not know. */
   unknownToOsm: string[];
-  /** Why Ostler cannot read the profile. */
+  /** Why Ostler cannot read the profile; absent if it can. */
   fault?: string;
 }
 

@@ -17,7 +17,7 @@ export interface Belonging {
   remove(): Promise<void>;
 }
 
-/** Returns the objects that exist. */
+/** Returns the existing objects of Ostler that do not belong to a pool. */
 export async function readBelongings(kube: Kube, profileNamespace: string): Promise<Belonging[]> {
   // Profiles in other namespaces may be those of other clusters, if this is their management cluster.
   const known = [...(await readProfiles(kube)).values()].filter(({ namespace }) => namespace === profileNamespace);
@@ -34,7 +34,8 @@ export async function readBelongings(kube: Kube, profileNamespace: string): Prom
   return found.flat();
 }
 
-// The binding is deleted first, as the policy has no effect without it; on older servers the webhook replaces both.
+// The binding is deleted first, because the policy has no effect without it; on older servers the webhook replaces
+// both.
 const holds = [
   { kind: "MutatingAdmissionPolicyBinding", plural: "mutatingadmissionpolicybindings", name: holdName },
   { kind: "MutatingAdmissionPolicy", plural: "mutatingadmissionpolicies", name: holdName },

@@ -30,7 +30,7 @@ export interface Releaser extends Place {
   now: number;
 }
 
-/** The pool to give back, and the form of its config. */
+/** The pool to give back, and whether its config is kept. */
 export interface Giving {
   pool: HandoverPool;
   /**
@@ -40,7 +40,7 @@ export interface Giving {
   keptVersion?: string;
 }
 
-/** Gives the pool back; its Rollout is deleted last, as it marks a pool that is still to be given back. */
+/** Gives the pool back; its Rollout is deleted last, because it marks a pool that is still to be given back. */
 export function releasePool(releaser: Releaser, giving: Giving): Promise<void> {
   const { kube, tokens, now } = releaser;
   const { pool: { namespace, name, deployment } } = giving;
@@ -49,7 +49,7 @@ export function releasePool(releaser: Releaser, giving: Giving): Promise<void> {
     // The leftovers of a pool that is being deleted have no user, so there is nothing to give back.
     if (!deployment || deployment.isLeaving) return await ensurePoolCleanedUp(releaser, pool);
     if (!deployment.isNamed && deployment.profile) await nameProfile(kube, giving.pool);
-    // Restores the tokens first, as the account that machines have used so far is deleted below.
+    // Restores the tokens first, because the account that machines have used so far is deleted below.
     await releaseTokens(kube, pool, { tokens: tokens.get(namesOf(pool).key) ?? [], now });
     await releaseSecrets(kube, { ...pool, artefacts: giving.pool.artefacts }, releaser.getterToken);
     await releaseConfig(releaser, giving);
@@ -94,7 +94,7 @@ async function toldToOsm(
   keptVersion: string | undefined,
 ): Promise<Record<string, string>> {
   if (keptVersion === undefined) return { [annotationsHashAnnotation]: givenBack };
-  // The current annotations, as the digest covers all of them.
+  // Reads the annotations anew: the hash covers all of them, and `nameProfile` may have added one.
   const now = await ifFound(readObject(kube, machineDeployments, { namespace, name }));
   return {
     [annotationsHashAnnotation]: annotationsHash(now?.metadata.annotations ?? {}),

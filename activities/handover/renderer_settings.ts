@@ -1,4 +1,6 @@
-/** Reads the command line and the environment of the process that renders configs, as they decide what is rendered. */
+/**
+ * Reads the command line and the environment of the process that renders configs, because they decide what is rendered.
+ */
 import { z } from "zod";
 import { readSecretTexts } from "../config/read_facts.ts";
 import type { Kube } from "../kube/client.ts";
@@ -42,7 +44,10 @@ interface Found {
   container: Container;
 }
 
-/** Returns Ostler's worker if it is installed, else Operating System Manager; undefined without either. */
+/**
+ * Returns the process of Ostler's worker; if Ostler is not installed, that of Operating System Manager; undefined if
+ * neither is installed.
+ */
 export async function readRendererProcess(kube: Kube, systemNamespace: string): Promise<RendererProcess | undefined> {
   const all = await listDeployments(kube, systemNamespace, (object, home): Found[] => {
     const { metadata: { namespace, name, labels } } = object;

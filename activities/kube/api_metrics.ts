@@ -2,7 +2,7 @@
 import type { Configuration, HttpMethod } from "@kubernetes/client-node";
 import { ApiException, ServerConfiguration } from "./client_node.ts";
 
-/** Made by `KubeConfig.makeApiClient`, so its requests have the credentials, timeouts and rate of all others. */
+/** Made by `KubeConfig.makeApiClient`, so its requests share credentials, timeouts and rate with all other clients. */
 export class ApiMetrics {
   readonly #configuration: Configuration;
 
@@ -11,8 +11,8 @@ export class ApiMetrics {
   }
 
   /**
-   * Returns the metrics as text, from the API server at `server` ("https://host:port"), which must have a certificate of
-   * this cluster; without `server`, from any API server of the cluster.
+   * Returns the metrics as text, from the API server at `server` ("https://host:port"), which must have a certificate
+   * of this cluster; without `server`, from any API server of the cluster.
    */
   async read(server?: string): Promise<string> {
     const { baseServer, httpApi, authMethods } = this.#configuration;

@@ -1,6 +1,7 @@
 /**
- * Values that one process has read from a cluster and still uses. An answer serves every caller that asked before its
- * request began, or within `freshMs` after that. A value on a shelf counts until it is deleted or displaced.
+ * Values that one process has read from a cluster and uses again. An answer serves every caller that asked before its
+ * request began, or within `freshMs` after that. A value on a shelf is kept until it is deleted, or until newer values
+ * fill the shelf.
  */
 
 /** Milliseconds, more than most answers take, after which a caller no longer waits for another caller's request. */
@@ -30,8 +31,9 @@ export class Cache {
   readonly #shelves = new Map<Shelf<unknown>, Kept<unknown>>();
 
   /**
-   * Returns the answer to `what`, and calls `read` only if no answer counts. An answer must not be changed, as other
-   * callers have it too. A failed read is not kept.
+   * Returns the kept answer for the key `what` if it is fresh enough; else calls `read`. If an earlier call is running,
+   * waits for it first, and shares one new call with all callers that also waited. An answer must not be changed,
+   * because callers share it. A failed read is not kept.
    */
   read<T>(what: string, read: () => Promise<T>, { freshMs = 0, now = Date.now() }: Freshness = {}): Promise<T> {
     const known = this.#answers.get(what);
@@ -41,7 +43,7 @@ export class Cache {
     return known.next as Promise<T>;
   }
 
-  /** Returns the values kept on a shelf of this cluster. */
+  /** Returns the values that this cache keeps for a shelf. */
   shelf<T>(shelf: Shelf<T>): Kept<T> {
     const known = this.#shelves.get(shelf as Shelf<unknown>) ?? new Kept<unknown>(shelf.most);
     this.#shelves.set(shelf as Shelf<unknown>, known);
@@ -71,11 +73,11 @@ export class Cache {
   }
 }
 
-/** Names one kind of kept values; two shelves are different kinds even if they are created alike. */
+/** Identifies one kind of kept values; the object itself is the key, so two shelves never share values. */
 export class Shelf<T> {
   declare readonly value: T;
 
-  /** Keeps `most` values, the ones that were set last. */
+  /** Keeps only the `most` values that were set last. */
   constructor(readonly most: number) {}
 }
 

@@ -32,8 +32,8 @@ type CreateDispatcher = (...input: unknown[]) => unknown;
 const userAgent = "ostler";
 
 /**
- * Makes a config keep its connections, as by default it opens a new TLS connection for every call; and makes all of its
- * clients share one request rate.
+ * Returns the same config, changed in two respects: its clients reuse connections, while by default every call opens a
+ * new TLS connection, and they share one request rate.
  */
 export function pooled(config: KubeConfig, rate?: Rate, told?: RequestsTold): KubeConfig {
   const renew = renewing(config);
@@ -53,7 +53,7 @@ export function pooled(config: KubeConfig, rate?: Rate, told?: RequestsTold): Ku
 
 /**
  * Returns a function that reloads the kubeconfig file and puts its credentials into a refused request; the function
- * returns false if they are unchanged. Returns undefined for a config that is not followed.
+ * returns false if they are unchanged. Returns undefined for a config that is not a `FollowedConfig`.
  */
 function renewing(config: KubeConfig): ((request: RequestContext) => Promise<boolean>) | undefined {
   if (!(config instanceof FollowedConfig)) return undefined;
@@ -84,9 +84,9 @@ type Dispatch = (options: object, handler: unknown) => unknown;
 const silentMs = 40_000;
 
 /**
- * Keeps a dispatcher of the Kubernetes client from HTTP/2: with that of Deno 2.9, the process dies when the server
- * closes the connection (github.com/denoland/deno/issues/36788), and a restart of the API server is an everyday event.
- * Also limits the wait for an unreachable server.
+ * Returns a dispatcher of the Kubernetes client that does not use HTTP/2, and waits at most `silentMs` for data.
+ * With HTTP/2 of Deno 2.9, the process dies when the server closes the connection
+ * (github.com/denoland/deno/issues/36788), and a restart of the API server is an everyday event.
  */
 export function http1Only(dispatcher: unknown): unknown {
   const limits = { allowH2: false, headersTimeout: silentMs, bodyTimeout: silentMs };
@@ -94,7 +94,7 @@ export function http1Only(dispatcher: unknown): unknown {
   return (dispatcher as Composable | undefined)?.compose(wrap);
 }
 
-/** The API groups that Ostler uses. */
+/** The clients of one cluster, one for each API group that Ostler uses. */
 export interface Kube {
   core: CoreV1Api;
   custom: CustomObjectsApi;
@@ -108,7 +108,9 @@ export interface Kube {
   metrics: ApiMetrics;
   /** Streams changes; only long-lived processes that read often have one. */
   watch?: Watch;
-  /** The cluster of profiles and configs, and this installation's namespace there; absent if one cluster has all. */
+  /**
+   * The management cluster, which has profiles and configs, and this installation's namespace there, if there is one.
+   */
   management?: { kube: Kube; namespace: string };
 }
 
@@ -120,7 +122,10 @@ export interface ConfigTold {
   file?: FileTold;
 }
 
-/** Follows a kubeconfig file, or reads the default locations (in-cluster included) if none is named. */
+/**
+ * Loads the kubeconfig file at `path` and follows its changes; without `path`, loads the default locations (in-cluster
+ * included).
+ */
 export function loadKubeConfig(path: string | undefined, rate?: Rate, told: ConfigTold = {}): KubeConfig {
   if (path) return pooled(new FollowedConfig(path, told.file), rate, told.requests);
   const config = new KubeConfig();
@@ -182,8 +187,9 @@ export function namespaceOf({ management }: Pick<Kube, "management">, { group }:
 }
 
 /**
- * Returns the API server that has a kind. Refuses all but one namespace of the management cluster, as others may belong
- * to other clusters, whose objects a user who may write MachineDeployments could otherwise read.
+ * Returns the clients of the cluster that has the objects of a kind. Refuses all but one namespace of the management
+ * cluster, because the others may belong to other clusters: a user who may write MachineDeployments here could
+ * otherwise read their objects.
  */
 export function homeOf(kube: Kube, kind: Kind, namespace?: string): Kube {
   const { management } = kube;
@@ -193,7 +199,7 @@ export function homeOf(kube: Kube, kind: Kind, namespace?: string): Kube {
   throw refused("ObjectInvalid", `Failed to read ${kind.plural} in namespace "${namespace}": ${state}`);
 }
 
-/** Reads one page of all objects of a kind, or of all that belong to this installation. */
+/** Reads one page of all objects of a kind; of a kind in the management cluster, only this installation's objects. */
 export async function listThere(kube: Kube, kind: Kind, page: object): Promise<unknown> {
   const { group, version, plural } = kind;
   const { custom } = homeOf(kube, kind);

@@ -1,6 +1,6 @@
 /**
- * The used part of the Kubernetes client; no other file imports its values. The package loads all API groups, so
- * production runs a bundle of this file instead, which has only these (`docs/reference/settings.md`).
+ * The part of the Kubernetes client library that Ostler uses; other files import only its types. The package loads all
+ * API groups, so production runs a bundle of this file instead, which has only these (`docs/reference/settings.md`).
  */
 export {
   ApiException,

@@ -1,4 +1,4 @@
-/** ConfigMap kube-public/cluster-info, in which a cluster announces its address and its CAs (kubeadm). */
+/** ConfigMap kube-public/cluster-info, in which kubeadm announces the address and the CAs of the API server. */
 import { Buffer } from "node:buffer";
 import { z } from "zod";
 import type { Kube } from "./client.ts";
@@ -22,7 +22,7 @@ interface Announced {
   caPem?: string;
 }
 
-/** Reads the announcement; undefined without a usable one. */
+/** Reads the ConfigMap; undefined if it does not exist or contains no valid address. */
 export async function readAnnouncement(kube: Kube): Promise<Announced | undefined> {
   const map = await ifFound(kube.core.readNamespacedConfigMap({ namespace: "kube-public", name: "cluster-info" }));
   const cluster = Announcement.safeParse(parsed(map?.data?.["kubeconfig"])).data?.clusters[0]?.cluster;

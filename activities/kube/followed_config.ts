@@ -1,8 +1,8 @@
 /**
  * A kubeconfig file of which CA, token and client certificate may change while a process runs, as in a mounted Secret.
- * Callers get the file's current cluster and user. The file is polled, not watched, as kubelet mounts a link and
- * replaces it. A change to another API server takes effect only at a restart, at which the process checks the identity
- * of the cluster: objects that are absent from another cluster must not count as deleted.
+ * Callers get the file's current cluster and user. The file is polled, not watched, because kubelet mounts a symbolic
+ * link and replaces the link. A change to another API server takes effect only at a restart, at which the process
+ * checks the identity of the cluster: objects that are absent from another cluster must not count as deleted.
  */
 import { KubeConfig } from "./client_node.ts";
 
@@ -21,7 +21,7 @@ export class FollowedConfig extends KubeConfig {
   #lookedAt = 0;
   #revision = 0;
   #said = "";
-  /** The file's content as JSON, to detect a change: the loaded config may be modified by signing in. */
+  /** The file's content as JSON, to detect a change; authentication may modify the loaded config. */
   #content = "";
 
   /** Throws if the file cannot be used. */

@@ -18,7 +18,7 @@ type Handler = Parameters<Watch["watch"]>[2];
 export class HttpsWatch extends Watch {
   readonly #quietMs: number;
 
-  /** `quietMs` is by default longer than the minute between bookmarks of a quiet watch. */
+  /** A stream without an event for `quietMs` is ended; an API server sends at least a bookmark every minute. */
   constructor(config: KubeConfig, quietMs = 100_000) {
     super(config);
     this.#quietMs = quietMs;
@@ -112,8 +112,8 @@ class EventStream {
       return;
     }
     this.#ends.handler(event.type, event.object, event);
-    // Changed credentials are noticed at the next event, and so at least at the next minute's bookmark, from which the
-    // caller starts a new watch.
+    // Changed credentials end the stream at its next event, which is at the latest the bookmark of the next minute. The
+    // caller then starts a new watch from that event.
     if (this.#ends.isOld()) this.end(null);
   }
 

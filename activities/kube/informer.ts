@@ -1,6 +1,7 @@
 /**
  * Lists a kind of object once and then watches it, and keeps no more of each object than the resource's schema reads.
- * Each page or event is parsed at once and dropped, so ten thousand machines cost only the size of their facts.
+ * Each page or event is parsed at once and dropped, so ten thousand machines take only the memory of their parsed
+ * fields.
  */
 import type { Logger } from "@temporalio/common";
 import { setTimeout as pause } from "node:timers/promises";
@@ -26,7 +27,7 @@ const gapMs = 15_000;
 /** Pause (ms) before an ended stream is opened again; it grows while that fails. */
 const restMs = 1_000;
 const longestRestMs = 15_000;
-/** A stream that lasted this long (ms) worked, so the next one may follow at once. */
+/** After a stream that lasted longer than this (ms), the pause before the next one is `restMs` again. */
 const soundMs = 5_000;
 
 interface Watched {
@@ -64,7 +65,7 @@ export class Informer<T> {
     return this.#objects.values();
   }
 
-  /** Returns the objects of a group with their keys, from an index. */
+  /** Returns the objects whose `groupsOf` has this value under this name, with their keys, from an index. */
   group(name: string, value: string): [key: string, facts: T][] {
     const keys = this.#groups.get(groupKey(name, value)) ?? [];
     return [...keys].map((key) => [key, this.#objects.get(key) as T]);
@@ -181,7 +182,8 @@ export class Informer<T> {
     return error;
   }
 
-  // A refusal, unlike an overload or outage, may mean that the resource version is too old: everything is listed again.
+  // A refusal, unlike an overload or outage, may mean that the resource version is too old, so all objects are listed
+  // anew.
   #note(error: unknown): void {
     const { log, signal } = this.#deps;
     const status = statusOf(error) ?? (error as { statusCode?: number }).statusCode;
@@ -250,8 +252,9 @@ function keyOf({ metadata }: Watched): string {
   return metadata?.namespace ? `${metadata.namespace}/${metadata.name}` : `${metadata?.name}`;
 }
 
-// One watch per kind for all callers in a process. It starts with the first caller, and ends after a while without
-// callers, unless it `lasts`: listing a kind again for each change of a pool costs more than watching it.
+// One watch per kind for all callers in a process, because listing a kind again for each change of a pool costs more
+// than watching it. It starts with the first caller, and ends after a while without callers, unless it was created with
+// `lasts`.
 
 /** A watch without callers ends after this time (ms). */
 const idleMs = 600_000;
@@ -293,7 +296,7 @@ export class SharedWatch<T> {
     return this.#informer?.values() ?? [];
   }
 
-  /** Returns what is known of a group's objects, with their keys; possibly outdated while the watch is not fresh. */
+  /** Returns the known objects of a group (see `Informer.group`); possibly outdated while the watch is not fresh. */
   group(name: string, value: string): [key: string, facts: T][] {
     return this.#informer?.group(name, value) ?? [];
   }

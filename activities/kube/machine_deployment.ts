@@ -25,7 +25,7 @@ export function hasSelector({ spec }: MachineDeployment): boolean {
   return requirementsOf(spec.selector ?? {}) > 0;
 }
 
-/** Refuses an empty selector: the API server would return every machine of the namespace. */
+/** Returns the selector as text. Throws Refused for an empty one, which would match all machines of the namespace. */
 export function labelSelectorOf(deployment: MachineDeployment): string {
   if (hasSelector(deployment)) return selectorText(deployment.spec.selector ?? {});
   const { namespace, name } = deployment.metadata;
@@ -52,7 +52,7 @@ const imagePaths: Record<string, string[]> = {
   baremetal: ["driverSpec", "osImageUrl"],
 };
 
-/** Returns the image a machine boots from, as the provider writes it; "" if the provider chooses. */
+/** Returns the image in a template, as its provider writes it; "" if the template names none. */
 export function imageOf(spec: MachineSpec | undefined): string {
   const value = asRecord(spec?.providerSpec?.value);
   const path = imagePaths[String(value?.["cloudProvider"] ?? "")] ?? [];
@@ -74,7 +74,7 @@ function withLeaf(at: Record<string, unknown>, [key = "", ...rest]: string[], le
   return { ...at, [key]: rest.length === 0 ? leaf : withLeaf(asRecord(at[key]) ?? {}, rest, leaf) };
 }
 
-/** Returns the kubelet version as written in the template. */
+/** Returns the kubelet version as written in the template; "" if it names none. */
 export function kubeletOf(spec: MachineSpec | undefined): string {
   return spec?.versions?.kubelet ?? "";
 }
@@ -90,29 +90,30 @@ function asRecord(value: unknown): Record<string, unknown> | undefined {
   return typeof value === "object" && value !== null ? value as Record<string, unknown> : undefined;
 }
 
-// New machines are held from their creation: by a MutatingAdmissionPolicy where the API server supports that kind, else
-// by Ostler's webhook.
+// New machines are held, which means that they cannot boot until Ostler releases them. The hold is an annotation that
+// is added when they are created: by a MutatingAdmissionPolicy if the API server supports that kind, else by Ostler's
+// webhook.
 
 export const admissionGroup = { group: "admissionregistration.k8s.io", version: "v1" } as const;
 /** Name of policy, binding and webhook configuration alike. */
 export const holdName = "hold-new-machines.ostler.dev";
 
-/** `nobody`: new machines boot unheld, and machine-controller alone paces a rollout. */
+/** `nobody`: new machines boot at once, and machine-controller alone paces a rollout. */
 export type NewMachinesHeldBy = "policy" | "webhook" | "nobody";
 
 /**
- * Returns whether the policy exists and is bound; servers before Kubernetes 1.36 do not know the kind, which is a 404
- * as well.
+ * Returns whether the MutatingAdmissionPolicy and its binding exist. Servers before Kubernetes 1.36 do not have these
+ * APIs, and also answer 404.
  */
 export async function isHeldByPolicy(kube: Kube): Promise<boolean> {
-  // The binding is read first; if that is a 404, one request suffices.
+  // The binding is read first: if it does not exist, one request suffices.
   for (const plural of ["mutatingadmissionpolicybindings", "mutatingadmissionpolicies"]) {
     if (!await ifFound(kube.custom.getClusterCustomObject({ ...admissionGroup, plural, name: holdName }))) return false;
   }
   return true;
 }
 
-/** Reads what is configured in the cluster, whether or not the webhook responds. */
+/** Returns what is configured in the cluster to hold new machines; does not check whether the webhook responds. */
 export async function newMachinesHeldBy(kube: Kube): Promise<NewMachinesHeldBy> {
   if (await isHeldByPolicy(kube)) return "policy";
   const where = { ...admissionGroup, plural: "mutatingwebhookconfigurations", name: holdName };

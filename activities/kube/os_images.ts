@@ -17,7 +17,9 @@ const Required = z.strictObject({ predicateType: predicateType.optional() });
 const pem = z.array(z.string().max(8_192)).min(1).max(8);
 const visible = z.string().min(1).regex(/^[!-~]+$/, "must be ASCII without spaces");
 
-/** The identities whose certificates admit an image: exact, as a pattern would admit anyone with a matching name. */
+/**
+ * The identities whose certificates admit an image: exact, because a pattern would admit anyone with a matching name.
+ */
 const Keyless = z.strictObject({
   /** Certificates of authorities in PEM, each of which is trusted directly. */
   roots: pem,
@@ -26,13 +28,15 @@ const Keyless = z.strictObject({
   identities: z.array(z.strictObject({ issuer: visible.max(256), subject: visible.max(512) })).min(1).max(8),
 });
 
-/** The spec as users write it; strict, as an ignored unknown field could be a restriction that the user relies on. */
+/**
+ * The spec as users write it; strict, because an ignored unknown field could be a restriction that the user relies on.
+ */
 export const OSImageSpec = z.strictObject({
   reference: Reference,
   platform: z.string().max(64).regex(/^[a-z0-9]+\/[a-z0-9_]+(\/[a-z0-9]+)?$/, "must be os/arch").default(
     "linux/amd64",
   ),
-  /** PEM; a signature by any of them suffices, and by any identity of `keyless`. */
+  /** Public keys in PEM; a signature by any one of them, or by any identity of `keyless`, suffices. */
   keys: pem.optional(),
   keyless: Keyless.optional(),
   requireProvenance: Required.extend({ builder: z.string().min(1).max(512).optional() }).optional(),
@@ -82,7 +86,7 @@ const Status = z.object({
 }).loose();
 export type OSImageStatus = z.infer<typeof Status>;
 
-/** Parsed in two steps, so that an invalid spec can be reported in the status. */
+/** The spec is parsed later, by `OSImageSpec`, so that an invalid one can be reported in the status. */
 export const OSImage = z.object({
   metadata: Metadata.omit({ namespace: true }),
   spec: z.unknown(),

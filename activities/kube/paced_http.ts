@@ -1,10 +1,11 @@
 /**
- * Sends requests to the API server at a bounded rate, and waits if the server asks for that. As not every request is
- * idempotent, one is repeated only if the server did not admit it, or if it only reads. `node:http` under Deno repeats
- * a request when a kept connection breaks. The client's own dispatcher reports the error instead, as a test with a
- * faulty server shows for every verb, and callers then find out whether the request took effect. The dispatcher is used
- * directly: with `fetch` around it, as in the client, a request takes five times the processor time (0.74 and 0.15 ms,
- * Deno 2.9). Each request has a timeout, as a response may stop within its body without an error.
+ * Sends requests to the API server at a bounded rate, and waits if the server asks for that. Not every request is
+ * idempotent, so one is repeated only if the server rejected it (401, 429) or if it only reads. `node:http` under Deno
+ * repeats a request when a kept connection breaks. The client's own dispatcher reports the error instead, as a test
+ * with a faulty server shows for every verb, and callers then find out whether the request took effect. The dispatcher
+ * is used directly: with `fetch` around it, as in the client, a request takes five times the processor time (0.74
+ * instead of 0.15 ms, Deno 2.9). Each request has a timeout, because a response may stop within its body without an
+ * error.
  */
 import type { PromiseHttpLibrary, RequestContext } from "@kubernetes/client-node";
 import { Buffer } from "node:buffer";
@@ -42,9 +43,9 @@ export class PacedHttp implements PromiseHttpLibrary {
 
   async send(request: RequestContext): Promise<ResponseContext> {
     for (let nth = 1;; nth++) {
-      // Lease renewals never wait, as a process whose lease expires stops working.
+      // Lease renewals never wait, because a process whose lease expires stops working.
       if (!isLease(request)) await rest(this.#rate.take(Date.now()));
-      // A cancelled attempt must not change anything, as another attempt may be running.
+      // A cancelled attempt must not change anything, because another attempt may be running.
       if (request.getHttpMethod() !== "GET") throwIfCalledOff();
       const response = await this.#measured(request);
       if (response.httpStatusCode === 401 && nth < tries && await this.#renew?.(request)) continue;
@@ -197,8 +198,9 @@ export interface Rate {
 }
 
 /**
- * Bounds only what an internal error could send, as the API server itself limits clients by priority and fairness: a
- * new pool needs twenty requests, so 100 per second would allow only 5 pools per second.
+ * High, because it bounds only the requests of an internal error: the API server itself limits clients (API Priority
+ * and Fairness). A new pool needs twenty requests, so a limit of 100 per second would allow only 5 new pools per
+ * second.
  */
 const defaultRate: Rate = { qps: 1_000, burst: 2_000 };
 
@@ -228,7 +230,7 @@ export class RequestRate {
 /** The request in the terms of the API server's authorization. */
 interface RequestFacts {
   verb: "get" | "list" | "create" | "update" | "patch" | "delete" | "deletecollection" | "other";
-  /** Such as "pods" or "pods/eviction"; "other" if the path is not of an object. */
+  /** Such as "pods" or "pods/eviction"; "other" for a path such as "/metrics". */
   resource: string;
 }
 
@@ -263,7 +265,7 @@ function verbOf(method: string, isNamed: boolean): RequestFacts["verb"] {
 // Whether the current attempt of an activity is still wanted.
 
 /**
- * Throws in an attempt that was cancelled or timed out, before its next write, as another attempt may already be
+ * Throws in an attempt that was cancelled or timed out, before its next write, because another attempt may already be
  * running. Never throws outside an activity.
  */
 export function throwIfCalledOff(): void {

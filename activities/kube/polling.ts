@@ -23,9 +23,9 @@ interface Poll<T> {
   /** Milliseconds between heartbeats; shorter than any heartbeat timeout. */
   beat?: number;
   /**
-   * For answers that depend on a deadline: called at the first successful read after an outage. Returns the answer that
-   * ends the wait, from the milliseconds that a deadline must not count, and the answer of that read if it has one. A
-   * wait with this function does not fail while the API server is unreachable.
+   * Set if the answer depends on a deadline. Called at the first successful read after an outage, with the milliseconds
+   * that the deadline must not count, and with the answer of that read if it has one. The wait ends with what the
+   * function returns. A wait with this function does not fail while the API server is unreachable.
    */
   unseen?: (ms: number, answer: T | undefined) => T;
   /** Creates the failure when the deadline has passed. */
@@ -42,7 +42,10 @@ const longestMs = 15_000;
 /** Number of waits in this process that poll by the clock because their watches are not fresh. */
 let deaf = 0;
 
-/** Polls; a cancelled or timed-out activity stops at its next read, and at once during a pause. */
+/**
+ * Calls `look` until it returns an answer, and returns the answer; throws what `expired` returns after the deadline. A
+ * cancelled or timed-out activity stops at its next read, and at once during a pause.
+ */
 export async function poll<T>(wait: Poll<T>): Promise<T> {
   const { until, news, beat = 3_000, expired } = wait;
   const context = Context.current();
@@ -92,7 +95,7 @@ async function rest<T>(wait: Poll<T>, pulse: () => void): Promise<void> {
   const begun = Date.now();
   const slow = restMs.from + Math.random() * (restMs.to - restMs.from);
   const gap = wait.gap ?? every / 2;
-  // A time in the past must not cause reads without a pause.
+  // A `lookBy` in the past must not cause reads without a pause.
   const latest = Math.max(begun + 1, Math.min(until, Math.max(begun + gap, lookBy?.() ?? Infinity)));
   for (let [isNews, beaten] = [false, begun]; !isNews;) {
     const isDeaf = news !== undefined && !news.isHeard;
@@ -149,13 +152,13 @@ interface Source {
   /** Whether all changes of these objects are currently reported. */
   isFresh(): boolean;
   /**
-   * Calls `tell` for each change of one of the objects; the wait calls `concerns` after its read, as what it has found
-   * decides whether a change concerns it.
+   * Calls `tell` for each change of one of the objects, until the returned function is called. The wait calls
+   * `concerns` only after its read, because what the read finds decides whether a change concerns the wait.
    */
   listen(tell: (concerns: () => boolean) => void): () => void;
 }
 
-/** Returns the objects of a watch that `concerns` selects. */
+/** Returns the source of those changes in a watch for which `concerns` returns true. */
 export function sourceOf<T>(watch: SharedWatch<T>, concerns: (change: Change<T>) => boolean): Source {
   return {
     isFresh: () => watch.isFresh,
@@ -163,9 +166,10 @@ export function sourceOf<T>(watch: SharedWatch<T>, concerns: (change: Change<T>)
   };
 }
 
-/** Changes during one read above which the wait reads again without checking whether they concern it. */
+/** After more changes than this during one read, the wait reads again without checking whether they concern it. */
 const most = 1_000;
 
+/** The events of all sources of one wait. */
 export class News implements Disposable {
   readonly #sources: readonly Source[];
   readonly #ends: (() => void)[];
@@ -179,7 +183,7 @@ export class News implements Disposable {
     this.#ends = sources.map((source) => source.listen((concerns) => this.#hear(concerns)));
   }
 
-  /** Whether all events arrive at once; else the wait has to poll. */
+  /** Whether every change is currently reported without delay; else the wait has to poll. */
   get isHeard(): boolean {
     return this.#sources.every((source) => source.isFresh());
   }
@@ -194,7 +198,9 @@ export class News implements Disposable {
     this.#pending = [];
   }
 
-  /** Waits for an event since the read began; returns true for one, false after `ms`. */
+  /**
+   * Waits for an event, or for `ms`; returns whether there was one since the read began. Throws if the signal aborts.
+   */
   async next(ms: number, signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted();
     const isPending = this.#pending.length > most || this.#pending.some((concerns) => concerns());
@@ -229,12 +235,14 @@ export class News implements Disposable {
   }
 }
 
-// Deadlines do not count the time during which the awaited object could not be read, as the API server, Temporal or all
-// workers were unreachable. The heartbeat records the time of the last read for the next attempt.
+// Deadlines do not count the time during which the awaited object could not be read because the API server, Temporal or
+// all workers were unreachable. The heartbeat records the time of the last read for the next attempt.
 
-/** Milliseconds between two reads from which the gap counts as an outage: a wait otherwise reads more often. */
+/** Two successful reads this far apart (ms) show an outage between them, because a wait otherwise reads more often. */
 const unseenFromMs = 90_000;
-/** Milliseconds after an outage that do not count either, as kubelets and controllers need them to report again. */
+/**
+ * Milliseconds after an outage that do not count either, because kubelets and controllers need them to report again.
+ */
 const graceMs = 30_000;
 
 /** The heartbeat details, with which the next attempt continues. */
@@ -244,14 +252,18 @@ interface Noted {
   lookedAt: number;
 }
 
-/** Milliseconds by which the clocks of a worker and of Temporal may differ: a shorter gap between them is ignored. */
+/** Milliseconds by which the clocks of a worker and of Temporal may differ. */
 const skewMs = 600_000;
 
+/** The times of the successful reads of one wait, which show its outages. */
 export class Sight {
   #lookedAt: number;
   #isBlind = false;
 
-  /** Continues where the previous attempt stopped; the first one starts when the activity was scheduled. */
+  /**
+   * Continues from the last read of the previous attempt. Without one, starts now, or when the activity was scheduled
+   * if that is at least `skewMs` ago.
+   */
   constructor(
     { heartbeatDetails, scheduledTimestampMs }: Pick<Info, "heartbeatDetails" | "scheduledTimestampMs">,
     now = Date.now(),
@@ -271,13 +283,15 @@ export class Sight {
     this.#isBlind = false;
   }
 
-  /** Records that a read had no answer, and why. */
+  /** Records that a read failed; returns the cause in `missing`, for the heartbeat. */
   missed(why: string): { missing: string } {
     this.#isBlind = true;
     return { missing: why };
   }
 
-  /** Records a read; returns the milliseconds that do not count, 0 for none. */
+  /**
+   * Records a successful read; returns the milliseconds of the outage before it plus `graceMs`, or 0 without an outage.
+   */
   looked(now: number): number {
     const gap = now - this.#lookedAt;
     this.#lookedAt = now;

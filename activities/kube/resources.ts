@@ -77,7 +77,7 @@ export type Machine = z.infer<typeof Machine>;
 export const OsProfileObject = z.object({ metadata: Metadata, spec: z.unknown() });
 export type OsProfileObject = z.infer<typeof OsProfileObject>;
 
-/** Parsed in two steps, so that an invalid policy does not affect pools that it does not select. */
+/** The spec is parsed later, so that an invalid policy does not affect pools that it does not select. */
 export const RolloutPolicyObject = z.object({ metadata: Metadata, spec: z.unknown() });
 export type RolloutPolicyObject = z.infer<typeof RolloutPolicyObject>;
 
@@ -109,7 +109,7 @@ export interface Resource<T> {
 
 /** A kind whose watch indexes objects by groups. */
 export interface GroupedResource<T> extends Resource<T> {
-  /** Returns the groups of an object by the name of the grouping; "" for none. */
+  /** Returns the object's groups, each by the name of its grouping; "" if the object has no group in a grouping. */
   groupsOf(facts: T): Record<string, string>;
 }
 
@@ -155,7 +155,7 @@ export async function readObject<T>(kube: Kube, resource: Resource<T>, name: Obj
   );
 }
 
-/** Reads the objects of one namespace that have the labels, page by page. */
+/** Reads the objects of one namespace that match `labelSelector`, or all without one, page by page. */
 export async function listObjects<T>(
   kube: Kube,
   resource: Resource<T>,
@@ -176,7 +176,9 @@ export interface Page<T> {
   next?: string;
 }
 
-/** Reads one page of the objects of all namespaces; leaves out invalid objects, as one must not hide the others. */
+/**
+ * Reads one page of the objects of all namespaces; leaves out invalid objects, because one must not hide the others.
+ */
 export async function listPage<T>(
   kube: Kube,
   resource: Resource<T>,
@@ -204,7 +206,7 @@ export interface ObjectBody {
   [field: string]: unknown;
 }
 
-/** Merges `body` into an object; `fieldManager` is the name under which the API server remembers it. */
+/** Merges `body` into an object; the API server records the changed fields under the name `fieldManager`. */
 export async function patchObject(
   kube: Kube,
   resource: Resource<unknown>,
@@ -224,7 +226,7 @@ export async function editObject(
   await thereIn(kube, resource, where).patchNamespacedCustomObject(request, asJsonPatch);
 }
 
-/** Replaces an object, and returns the result; throws the API's 409 if its resource version is another. */
+/** Replaces an object, and returns the result; throws the API's 409 if the resource version in `body` is outdated. */
 export async function replaceObject<T>(kube: Kube, resource: Resource<T>, body: ObjectBody): Promise<T> {
   const { namespace, name } = body.metadata;
   const request = { ...place(resource), namespace, name, body };
@@ -366,7 +368,7 @@ export async function patchClusterStatus(
   await kube.custom.patchClusterCustomObjectStatus({ ...placeOf(resource), name, body }, asMergePatch);
 }
 
-/** Deletes exactly that object; throws the API's 404 if it does not exist, and a 409 if it was replaced or changed. */
+/** Deletes the object; throws the API's 404 if it does not exist, and a 409 if its UID or resource version differs. */
 export async function deleteClusterObject(
   kube: Kube,
   resource: ClusterResource<unknown>,

@@ -10,12 +10,12 @@ const updatedAnnotation = "cluster-autoscaler.kubernetes.io/last-updated";
 
 /** Milliseconds without an update, which comes about every 10 s, after which the autoscaler counts as stopped. */
 const silentMs = 600_000;
-/** Milliseconds for which an answer is reused, as every status report of a pool needs it. */
+/** Milliseconds for which an answer is reused, because every status report of a pool needs it. */
 const freshMs = 60_000;
 
 /**
  * Returns a sentence if a running cluster-autoscaler manages the group, and may add or delete machines while Ostler
- * rolls it; "" if none manages the group, or if an AutoscalingStrategy exists, by which Ostler can pause it.
+ * rolls it; "" if none manages the group, or if an AutoscalingStrategy exists, with which Ostler can pause it.
  */
 export async function unheldAutoscaler(
   kube: Cluster,

@@ -1,4 +1,4 @@
-/** HTTP status → failure: what a response of the API server means for the activity. */
+/** Converts failed requests to the API server into the failures that decide what a workflow does next. */
 import { ApplicationFailure, CancelledFailure } from "@temporalio/common";
 import { denied, refused, unavailable } from "../failures.ts";
 import { ApiException } from "./client_node.ts";
@@ -9,7 +9,7 @@ export function statusOf(error: unknown): number | undefined {
   return error instanceof ApiException ? error.code : undefined;
 }
 
-/** Returns undefined for an object that does not exist. */
+/** Returns what a request returns; undefined if the API server answers 404. */
 export async function ifFound<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
@@ -20,8 +20,8 @@ export async function ifFound<T>(work: Promise<T>): Promise<T | undefined> {
 }
 
 /**
- * Runs one step and sorts its failure; `attempt` completes "Failed to …". A response body is never quoted beyond the
- * API server's own message: it may echo the request.
+ * Runs one step, and converts its error into a failure of `failures.ts`; `attempt` completes "Failed to …". Of a
+ * response body, only the reason or message of the API server is quoted, because the rest may repeat the request.
  */
 export async function attempting<T>(attempt: string, work: () => Promise<T>): Promise<T> {
   try {
@@ -35,7 +35,8 @@ function sorted(attempt: string, error: unknown): unknown {
   if (error instanceof ApplicationFailure || error instanceof CancelledFailure) return error;
   const status = statusOf(error);
   if (status === undefined) return isNetwork(error) ? unavailable(`Failed to ${attempt}: ${reasonOf(error)}`) : error;
-  // A denial is retried for a while before the rollout halts: for its first seconds, an API server denies too much.
+  // A denial is retried for a while before the rollout halts: in the seconds after its start, an API server denies too
+  // much.
   if (status === 401 || status === 403 || isUnconfigured(error, status)) {
     return denied(`Failed to ${attempt}: ${said(error, status)}`);
   }
@@ -50,7 +51,7 @@ function sorted(attempt: string, error: unknown): unknown {
  */
 const askedMs = { above: 15_000, least: 30_000, most: 60_000 };
 
-/** Returns the pause (ms) that a response asks for, within `askedMs`; undefined without one, or for a short one. */
+/** Returns the pause (ms) that a response asks for, within `askedMs`; undefined if it asks for none or a short one. */
 function askedPauseOf(error: unknown): number | undefined {
   const { headers = {} } = error as { headers?: Record<string, string> };
   const [, after = ""] = Object.entries(headers).find(([name]) => name.toLowerCase() === "retry-after") ?? [];
@@ -86,7 +87,7 @@ function reasonOf(error: unknown): string {
   return cause instanceof Error ? cause.message || cause.name : String(cause);
 }
 
-/** Returns the API server's message about a refusal; "" without one. */
+/** Returns the message in a failed response, at most 300 characters; "" without one. */
 export function messageOf(error: unknown): string {
   const message = error instanceof ApiException ? parse(error.body)?.["message"] : undefined;
   return typeof message === "string" ? message.slice(0, 300) : "";
@@ -128,7 +129,7 @@ export async function abreast<T, R>(width: number, items: readonly T[], work: (i
 
 /**
  * Waits for all works, even after a failure: none may continue when its activity has ended and another attempt has
- * begun. Throws the failure of the first one, in their order.
+ * begun. Then returns all results, or throws the failure of the first work in the list that failed.
  */
 export async function sideBySide<Works extends readonly unknown[]>(
   ...works: Works
