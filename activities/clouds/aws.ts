@@ -1,7 +1,7 @@
 /**
- * The driver of AWS: Auto Scaling groups that boot from launch templates. A template's id is "<launch
- * template>:<number>", as versions never change; the first change of a group that uses `$Latest` or `$Default` sets a
- * number.
+ * The driver of AWS: Auto Scaling groups that boot from launch templates. A boot template's id is "<launch
+ * template>:<version number>", because a version never changes. If a group uses `$Latest` or `$Default`, Ostler's first
+ * change of the group sets a version number instead.
  */
 import { AwsApi, type Connected, type Place } from "./aws/api.ts";
 import { attemptsIn } from "./aws/attempts.ts";

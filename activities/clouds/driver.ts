@@ -2,13 +2,13 @@
  * The interface to a cloud that has scaling groups, with one implementation for each cloud; all other code is
  * independent of clouds.
  *
- * All verbs keep these promises:
- * - A verb may run twice, or be interrupted after any request and run again, with the same result: one instance for a
+ * All methods of a driver keep these promises:
+ * - A method may run twice, or be interrupted after any request and run again, with the same result: one instance for a
  *   token, a size that increased once for each ordered instance and decreased once for each removed one, one template
  *   for an image.
  * - Clouds list changes late: a new instance may be in no list yet. An absent object is `undefined`; the caller decides
  *   whether it is deleted or not visible yet, from the time of the order.
- * - Outcomes are closed. Missing capacity is an answer ("NoCapacity"), as only time or an administrator fixes that.
+ * - Missing capacity is returned ("NoCapacity"), not thrown, because only time or an administrator fixes it.
  *   Throttling and lost connections are thrown as Transient ("ApiUnavailable"), requests that the cloud will never
  *   accept as Refused ("CloudRefused").
  * - Group ids are those of ScalingGroups, compared by `groupKeyOf`; instances are identified by their provider id, as
@@ -170,7 +170,7 @@ export interface Driver {
   remove(order: { group: string; providerId: string; shrinks: boolean }): Promise<"Going" | "Gone">;
 }
 
-/** Returns equal keys for ids of the same group, as clouds and users may write ids in different case. */
+/** Returns equal keys for ids of the same group, because clouds and users may write ids in different case. */
 export function groupKeyOf(group: string): string {
   return group.toLowerCase();
 }

@@ -1,6 +1,6 @@
 /**
  * The driver of Google: managed instance groups of zones and regions, which boot from instance templates. A template's
- * id is its path. Groups that replace or remove instances by themselves are refused, as their nodes would not be
+ * id is its path. Groups that replace or remove instances by themselves are refused, because their nodes would not be
  * drained.
  */
 import type { compute_v1 } from "@googleapis/compute";

@@ -1,4 +1,4 @@
-/** Validates credentials before use, as a server closes the connection without a reason if they are invalid. */
+/** Validates credentials before use, because a server closes the connection without a reason if they are invalid. */
 import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from "node:crypto";
 
 /** A CA, a client certificate and its key, in PEM. */

@@ -20,7 +20,7 @@ import { urlSink } from "./url_sink.ts";
 export const accessSecret = { namespace: "kube-system", name: "ostler-etcd" };
 const clientPort = 2379;
 
-/** Reads the Secret for each operation, as certificates are renewed meanwhile. */
+/** Reads the Secret for each operation, because certificates are renewed meanwhile. */
 export class EtcdOnNodes implements Etcd {
   constructor(readonly kube: Kube, readonly hosts: readonly string[]) {}
 
@@ -47,11 +47,11 @@ export class EtcdOnNodes implements Etcd {
     { beside, name, keep }: { beside: string; name: string; keep: SnapshotKeep },
   ): Promise<SnapshotTaken> {
     const { access, survey } = await this.#look();
-    // Prefers a follower, as the leader has the most load.
+    // Prefers a follower, because the leader has the most load.
     const others = survey.members.filter((member) => member.id !== beside && isHealthyVoter(member, survey));
     const from = others.find(({ id }) => id !== survey.leader) ?? others[0];
     if (!from) throw unavailable(`Failed to take etcd snapshot "${name}": no member that can provide it is healthy`);
-    // Replaces characters that file names cannot have, as parts of the name come from objects that others create.
+    // Replaces characters that file names cannot have, because parts of the name come from objects that others create.
     const file = `${name.replaceAll(/[^A-Za-z0-9._-]/g, "-").replace(/^[^A-Za-z0-9]+/, "").slice(0, 190)}.db`;
     const order = { name: file, sink: await this.#sinkOf(keep), progress: signsOfLife() };
     const { size, sha256 } = await takeSnapshot(access, from, order);

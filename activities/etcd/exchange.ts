@@ -1,6 +1,6 @@
 /**
- * Sends one request to one member of etcd. The connection is new, as a request on a reused one may be sent twice when
- * the connection breaks; time and size are limited, and redirects are not followed.
+ * Sends one request to one member of etcd. The connection is new, because a request on a reused one may be sent twice
+ * when the connection breaks; time and size are limited, and redirects are not followed.
  */
 import { asyncLocalStorage } from "@temporalio/activity";
 import { Buffer } from "node:buffer";
@@ -71,7 +71,7 @@ export function refusalIn(endpoint: string, status: number, value: unknown): Etc
   return faultOf({ endpoint, status, code, message: message.slice(0, 200).replace(/[^\x20-\x7e]/g, "?") });
 }
 
-/** Reads a whole answer. Throws EtcdFault if it is larger than any of etcd. */
+/** Reads a whole answer. Throws EtcdFault if it is larger than any answer of etcd can be. */
 export async function bounded(body: AsyncIterable<Uint8Array>, endpoint: string): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";

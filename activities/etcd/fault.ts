@@ -26,7 +26,7 @@ export class EtcdFault extends Error {
   }
 }
 
-// Matches messages, as several causes share a gRPC code.
+// Matches messages, because several causes share a gRPC code.
 const known: [RegExp, FaultKind][] = [
   [/in sync with leader/, "NotInSync"],
   [/can only promote a learner/, "NotLearner"],
@@ -68,8 +68,8 @@ export function brokenFault(endpoint: string, error: unknown): EtcdFault {
 }
 
 /**
- * Returns the failure of a step. Faults of credentials are Refused, as only an administrator can fix the CA or key in
- * the Secret, and the halt reports that at once. All others are Transient.
+ * Returns the failure of a step. Faults of credentials are Refused, because only an administrator can fix the CA or key
+ * in the Secret, and the halt reports that at once. All others are Transient.
  */
 export function failureOf(attempt: string, error: unknown): unknown {
   if (!(error instanceof EtcdFault)) return error;

@@ -12,7 +12,7 @@ import type { SnapshotSink } from "./snapshot.ts";
 export function folderSink(folder: string): SnapshotSink {
   return {
     async write(name, bytes): Promise<void> {
-      // A unique name, as an earlier attempt may still be writing.
+      // A unique name, because an earlier attempt may still be writing.
       const temporary = join(folder, `.${name}.${randomUUID()}`);
       try {
         await fill(temporary, bytes);

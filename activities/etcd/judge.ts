@@ -6,7 +6,7 @@ import { leavingDoubts } from "./quorum.ts";
 
 const mostSentences = 5;
 
-/** One sentence, with the id of its member if it concerns only one. */
+/** One reason not to change the etcd, as a sentence; with the id of the member if the reason concerns only one. */
 export interface Doubt {
   member?: string;
   says: string;
@@ -28,7 +28,9 @@ export function doubtsOf(survey: EtcdSurvey): Doubt[] {
   return [...whole.map((says) => ({ says })), ...doubtsOfMembers(survey)];
 }
 
-/** Returns the reasons as at most five sentences, and the number of others. */
+/**
+ * Returns the reasons of `doubtsOf` as at most five sentences, and if there are more, "and … more" with their number.
+ */
 export function wordsOf(survey: EtcdSurvey): string[] {
   return bounded(doubtsOf(survey).map(({ says }) => says));
 }
@@ -38,7 +40,7 @@ export function doubtsOfLeaving(survey: EtcdSurvey, memberId: string): string[] 
   return bounded([...leavingDoubts(survey, memberId), ...doubtsOf(survey).map(({ says }) => says)]);
 }
 
-/** Returns at most five sentences, and the number of others. */
+/** Returns at most five sentences, and if there are more, "and … more" with their number. */
 export function bounded(sentences: string[]): string[] {
   const more = sentences.length - mostSentences;
   return more > 0 ? [...sentences.slice(0, mostSentences), `and ${more} more`] : sentences;

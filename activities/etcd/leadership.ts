@@ -40,6 +40,7 @@ export async function moveLeadership(access: EtcdAccess, survey: EtcdSurvey, fro
   }
 }
 
+/** The member that gets the leadership: the healthy voter that is most advanced. */
 interface Heir extends EtcdMember {
   endpoint: string;
 }
@@ -55,7 +56,8 @@ function partiesOf(survey: EtcdSurvey, from: string): { leader: string | undefin
 }
 
 /**
- * Returns the leader that member `heir` reports, once that is not `from` any more. Throws Transient after 10 s.
+ * Reads the status of `heir` until it reports another leader than `from`, and returns that leader. Throws Transient
+ * after 10 s.
  */
 async function newLeader(
   connection: EtcdConnection,

@@ -1,4 +1,4 @@
-/** Reports what is wrong with single members and with their versions. */
+/** The reasons not to change an etcd that lie in single members, or in the versions that members run. */
 import type { EtcdMember, EtcdStatus, EtcdSurvey } from "../../workflows/contracts/mod.ts";
 
 /** Maximum entries that a follower may be behind the leader; etcd itself stops writes at as many unapplied entries. */
@@ -6,7 +6,7 @@ const longestLag = 5_000;
 /** Above this share of the quota the next writes may raise NOSPACE, and a joining member writes. */
 const fullShare = 0.9;
 
-/** Returns the sentences, in the order of the members' names and ids. */
+/** Returns the reasons as sentences, in the order of the members' names and ids; `member` is the id of the member. */
 export function doubtsOfMembers(survey: EtcdSurvey): { member?: string; says: string }[] {
   const members = survey.members.toSorted((a, b) => compare(a.name, b.name) || compare(a.id, b.id));
   return [

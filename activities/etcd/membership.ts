@@ -38,7 +38,7 @@ export async function promoteLearner(access: EtcdAccess, survey: EtcdSurvey, id:
   if (!learner) return "Absent";
   // For a voter that lags behind, etcd would return the same error as for a learner.
   if (!learner.isLearner) return "Voter";
-  // A learner that does not respond would be promoted, as etcd uses its last known progress.
+  // A learner that does not respond would be promoted, because etcd uses its last known progress.
   if (!learner.status) return "NotInSync";
   const endpoint = leadingEndpoint(now, attempt);
   throwIfCalledOff();
@@ -58,7 +58,7 @@ const outcomes: { [kind in EtcdFault["kind"]]?: EtcdPromotion } = {
   NotFound: "Absent",
 };
 
-/** Returns a new survey. Throws Transient if it is incomplete, as nothing must be changed then. */
+/** Returns a new survey. Throws Transient if it is incomplete, because nothing must be changed then. */
 async function fresh(access: EtcdAccess, { endpoints }: EtcdSurvey, attempt: string): Promise<EtcdSurvey> {
   const now = await surveyEtcd(access, endpoints);
   if (now.silence !== undefined) throw unavailable(`Failed to ${attempt}: ${now.silence}`);

@@ -1,4 +1,4 @@
-/** Checks whether the votes suffice without one member. */
+/** Checks whether an etcd keeps a quorum without one of its members. */
 import type { EtcdMember, EtcdSurvey } from "../../workflows/contracts/mod.ts";
 import { named } from "./member_doubts.ts";
 

@@ -6,8 +6,9 @@ import { EtcdFault } from "./fault.ts";
 
 export interface Sighting {
   endpoint: string;
+  /** The status of the member at the endpoint; absent if there was no valid answer. */
   told?: Status;
-  /** Why the endpoint did not answer. */
+  /** Why there was no valid answer. */
   silence?: string;
 }
 

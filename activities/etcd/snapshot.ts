@@ -26,7 +26,7 @@ export interface SnapshotOrder {
 }
 
 /**
- * Takes a snapshot of this member, verifies its size and the digest that etcd appends, and stores it. Ends after a
+ * Takes a snapshot of this member, verifies its size and the digest that etcd appends, and stores it. Throws after a
  * minute without progress, or when the activity is cancelled.
  */
 export async function takeSnapshot(

@@ -1,8 +1,9 @@
 /**
- * The pieces of a snapshot that a member sends: lines of JSON, with 32 KiB of data and a count each.
+ * The pieces of a snapshot that a member sends: lines of JSON, each with 32 KiB of data and the number of bytes that
+ * remain.
  *
- * Uses `fetch`, as a response of `node:https` buffers everything while the reader is slow (Deno 2.9: 500 MiB). `fetch`
- * also trusts the system's CAs, so callers first send a request that trusts only the configured CA.
+ * Uses `fetch`, because a response of `node:https` buffers everything while the reader is slow (Deno 2.9: 500 MiB).
+ * `fetch` also trusts the system's CAs, so callers first send a request that trusts only the configured CA.
  */
 import { Buffer } from "node:buffer";
 import { SnapshotLine } from "./answers.ts";
@@ -22,7 +23,7 @@ const largestSnapshot = 16 * 1024 ** 3;
 
 type Stream = Pick<Question, "endpoint" | "credentials"> & { idleMs?: number };
 
-/** Yields the pieces in order; ends after a minute in which no piece arrives or is consumed. */
+/** Yields the pieces in order; throws EtcdFault after a minute in which no piece arrives or none is consumed. */
 export async function* snapshotPieces(
   { endpoint, credentials, idleMs = 60_000 }: Stream,
 ): AsyncGenerator<SnapshotPiece> {
@@ -66,8 +67,8 @@ async function begin(
 }
 
 /**
- * Yields the chunks of a body, and cancels the body when the signal aborts. In Deno 2.9 the signal that `fetch` was given
- * no longer aborts the body once the Response is garbage collected, which may happen in the middle of the stream.
+ * Yields the chunks of a body, and cancels the body when the signal aborts. In Deno 2.9 the signal that `fetch` was
+ * given no longer aborts the body once the Response is garbage collected, which may happen in the middle of the stream.
  */
 async function* endingWith(signal: AbortSignal, body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = body.getReader();

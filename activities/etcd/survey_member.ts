@@ -1,4 +1,4 @@
-/** Describes one member of a list with its own status, or with the reason why that is missing. */
+/** Describes one member of a list with the status that it reports, or with the reason why there is no status. */
 import type { EtcdMember, EtcdStatus } from "../../workflows/contracts/mod.ts";
 import type { MemberList, Status } from "./answers.ts";
 import { hostOf } from "./endpoint.ts";
@@ -30,7 +30,7 @@ function silenceAt(urls: string[], sightings: Sighting[]): string {
   if (silent?.silence !== undefined) return silent.silence;
   const [other] = there;
   if (other) return `"${other.endpoint}" responds as another member`;
-  return "no request was sent, as none of its addresses is a queried endpoint";
+  return "no request was sent, because none of its addresses is a queried endpoint";
 }
 
 function statusOf(told: Status): EtcdStatus {

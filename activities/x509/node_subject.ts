@@ -15,9 +15,7 @@ const commonName = "550403";
 const block = /^-----BEGIN CERTIFICATE REQUEST-----\r?\n([A-Za-z0-9+/=\r\n]+)-----END CERTIFICATE REQUEST-----\s*$/;
 const nodeName = /^system:node:([a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?)$/;
 
-/**
- * Returns the node name; undefined for anything but a plain request of a kubelet that becomes a node. `pem` is text.
- */
+/** Returns the node name; undefined if the request has another subject, or anything besides the subject. */
 export function nodeNameIn(pem: string): string | undefined {
   const subject = subjectIn(Buffer.from(block.exec(pem)?.[1] ?? "", "base64"));
   if (subject?.length !== 2) return undefined;
@@ -42,7 +40,7 @@ function subjectIn(der: Buffer): Attribute[] | undefined {
   return found.every((each) => each !== undefined) ? found : undefined;
 }
 
-// Each attribute is in a set of its own, as every generator of requests writes it.
+// Each attribute is in a set of its own, because every generator of requests writes it.
 function attributeOf({ tag, content }: Element): Attribute | undefined {
   const inside = tag === set ? contentOf(content, sequence) : undefined;
   const [type, value, ...more] = inside ? elementsOf(inside) ?? [] : [];
@@ -70,7 +68,7 @@ function elementsOf(bytes: Buffer): Element[] | undefined {
   return found;
 }
 
-/** Returns the content of the only element in `bytes`. */
+/** Returns the content of the only element in `bytes`; undefined if there are more, or if its tag is another. */
 function contentOf(bytes: Buffer, tag: number): Buffer | undefined {
   const [only, ...more] = elementsOf(bytes) ?? [];
   return only?.tag === tag && more.length === 0 ? only.content : undefined;

@@ -1,5 +1,5 @@
 // @peculiar/x509 uses a library that throws unless the runtime has functions for decorator metadata. This stub is
-// enough, as no metadata is ever needed.
+// enough, because no metadata is ever needed.
 const metadata = new WeakMap<object, Map<unknown, unknown>>();
 const read = (key: unknown, target: object): unknown => metadata.get(target)?.get(key);
 

@@ -31,7 +31,9 @@ export class AwsGroups {
     return this.#asked({ MaxRecords });
   }
 
-  /** Finds a group by its exact name, as AWS distinguishes names by case; else by a name that differs only in case. */
+  /**
+   * Finds a group by its exact name, because AWS distinguishes names by case; else by a name that differs only in case.
+   */
   async find(group: string): Promise<AutoScalingGroup | undefined> {
     const [exact] = await this.#asked({ AutoScalingGroupNames: [group] });
     if (exact && this.#isOwn(exact)) return exact;

@@ -28,7 +28,7 @@ export class AwsInstances {
 
   constructor(private readonly api: AwsApi, private readonly ground: Ground) {}
 
-  /** Sorts by launch time, which has whole seconds; instances of the same second are sorted by id. */
+  /** Lists by launch time, which has whole seconds, and instances of the same second by id; without terminated ones. */
   async list(group: string): Promise<Instance[]> {
     const found = await this.ground.groups.need(group);
     const members = new Map(found.Instances?.map((each) => [each.InstanceId, each]));
@@ -77,7 +77,10 @@ export class AwsInstances {
     return { outcome: "Ordered", instance: { ...instance, addresses: [], token, zone, isProtected: false, since } };
   }
 
-  /** Finds out whether an open attempt of an order launched an instance; starts no other attempt. */
+  /**
+   * Finds out whether an open attempt of an order launched an instance; starts no other attempt. Closes the attempt if
+   * it launched none, or if its instance is terminating.
+   */
   async end({ group, token, journal }: { group: string; token: string; journal: Journal }): Promise<void> {
     const found = await this.ground.groups.need(group);
     const [known] = await this.#tagged({ [groupTag]: nameOf(found), [orderTag]: token });
@@ -103,7 +106,8 @@ export class AwsInstances {
   }
 
   /**
-   * Does not repeat the request for an instance that is terminating, as each request would decrease the group's size.
+   * Terminates an instance. Does not repeat the request for one that is terminating already, because with `shrinks`
+   * each request would decrease the group's size.
    */
   async remove(
     { group, providerId, shrinks }: { group: string; providerId: string; shrinks: boolean },
@@ -168,7 +172,8 @@ export class AwsInstances {
   }
 
   /**
-   * Lists instances with these tags; the answer is filtered again, as AWS filters treat some characters as wildcards.
+   * Lists instances with these tags; the answer is filtered again, because AWS filters treat some characters as
+   * wildcards.
    */
   async #tagged(tags: Record<string, string>): Promise<Ec2Instance[]> {
     const all = Object.entries(tags);

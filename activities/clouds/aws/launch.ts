@@ -51,7 +51,7 @@ export function checkToken({ group, token }: { group: string; token: string }): 
 const repeatMs = 600_000;
 /** Maximum difference between clocks, and the time in which EC2 may not list a new instance, in milliseconds. */
 const [skewMs, lagMs] = [300_000, 120_000];
-/** Steps after which the caller must retry, as another process keeps changing the journal. */
+/** Steps after which the caller must retry, because another process keeps changing the journal. */
 const mostSteps = 100;
 
 /**
@@ -143,7 +143,8 @@ async function launchIn(
   { group, token, clusterTag, zone, number, attempt }: Asked,
 ): Promise<LaunchInstancesResult | undefined> {
   const AutoScalingGroupName = nameOf(group);
-  // AWS gets a hash, as a token may be longer than AWS accepts, and other clusters of the account may use the same one.
+  // AWS gets a hash, because a token may be longer than AWS accepts, and other clusters of the account may use the same
+  // one.
   const named = JSON.stringify([clusterTag, AutoScalingGroupName, token, zone, number]);
   const ClientToken = createHash("sha256").update(named).digest("hex");
   const asked = { AutoScalingGroupName, RequestedCapacity: 1, ClientToken, AvailabilityZones: [zone] };

@@ -10,7 +10,7 @@ export function descriptionOf(clusterTag: string): string {
   return `Made by Ostler for ${clusterTag}`.slice(0, 255);
 }
 
-/** Reads all groups of the account, as those of other clusters may boot the same launch template. */
+/** Reads all groups of the account, because those of other clusters may boot the same launch template. */
 export async function deleteSpareVersions(
   api: AwsApi,
   { groups, keep }: { groups: AwsGroups; keep: readonly string[] },

@@ -1,6 +1,6 @@
 /**
- * Boot templates of groups: versions of launch templates, which AWS copies from the previous version with another
- * image.
+ * Boot templates of groups: versions of launch templates. For another image, AWS makes a copy of a version that differs
+ * only in the image.
  */
 import type { AutoScalingGroup } from "@aws-sdk/client-auto-scaling";
 import type { LaunchTemplateVersion, ResponseLaunchTemplateData } from "@aws-sdk/client-ec2";
@@ -55,7 +55,7 @@ export class AwsTemplates {
     return await this.#use(found, await this.#like(boots, image));
   }
 
-  /** Sets the group to a version number, as users can change the meaning of "$Latest" and "$Default". */
+  /** Sets the group to a version number, because users can change the meaning of "$Latest" and "$Default". */
   async #pinned(group: AutoScalingGroup, boots: Version): Promise<BootTemplate> {
     return specificationOf(group)?.Version === boots.number ? bootOf(boots) : await this.#use(group, boots);
   }
@@ -87,7 +87,7 @@ export class AwsTemplates {
 
   /**
    * Returns a version that differs only in its image: an existing one, or a new one whose every field is verified.
-   * An old version that Ostler made is not used again, as a discovery may be about to delete it.
+   * An old version that Ostler made is not used again, because a discovery may be about to delete it.
    */
   async #like(source: Version, image: string): Promise<Version> {
     const wanted = plain({ ...source.data, ImageId: image });
@@ -106,7 +106,7 @@ export class AwsTemplates {
     throw unavailable(`Failed to read new template "${bootOf(made).id}": EC2 does not list the template yet`);
   }
 
-  /** Copies a version with another image; `latest` is the newest equal version, which is too old for use, or 0. */
+  /** Copies a version with another image; `latest` is the newest equal version, which is too old to be reused, or 0. */
   async #clone(source: Version, { image, latest }: { image: string; latest: number }): Promise<Version> {
     const { launchTemplate, number, data: { BlockDeviceMappings } } = source;
     const description = descriptionOf(this.groups.clusterTag);
@@ -181,7 +181,7 @@ function checkLike(source: Version, made: Version, wanted: ResponseLaunchTemplat
   const keys = new Set([...Object.keys(wanted), ...Object.keys(found)]) as Set<keyof ResponseLaunchTemplateData>;
   const others = [...keys].filter((key) => !isDeepStrictEqual(found[key], wanted[key]));
   if (others.length === 0) return;
-  // Reports names only, as values may be secrets.
+  // Reports names only, because values may be secrets.
   const names = others.map((key) => `"${key}"`).join(", ");
   const attempt = `boot image "${wanted.ImageId}" from template "${bootOf(made).id}"`;
   throw refused(

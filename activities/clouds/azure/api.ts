@@ -42,14 +42,20 @@ const denying = [
   ...["CredentialUnavailableError", "AuthenticationError", "AggregateAuthenticationError"],
   "AuthenticationRequiredError",
 ];
-/** Words in the message of an OperationNotAllowed that passes by itself, as a change of the set is in progress. */
+/**
+ * Words in the message of an OperationNotAllowed. With one of them, the error passes by itself, because another change
+ * of the set is in progress.
+ */
 const inProgress = /\b(in progress|ongoing|being (\w+ed)|marked for deletion|try again later|retry later)\b/i;
 /** Codes of conflicts that do not pass by themselves; all others are conflicts with a change in progress. */
 const lasting = [
   ...["ScopeLocked", "PropertyChangeNotAllowed", "ReadOnlyDisabledSubscription", "MissingSubscriptionRegistration"],
   ...["SubscriptionNotRegistered", "DisallowedOperation"],
 ];
-/** Codes of a missing resource group or subscription: a 404 with one does not prove that a resource was deleted. */
+/**
+ * Codes of a missing resource group or subscription: a 404 with such a code does not prove that the resource is
+ * deleted.
+ */
 const placeless = ["ResourceGroupNotFound", "SubscriptionNotFound", "InvalidSubscriptionId"];
 
 /** Failures of requests that Azure refused because of another change, so they had no effect. */
@@ -82,7 +88,7 @@ export class AzureApi {
     }
   }
 
-  /** Sends a change that may need capacity; missing capacity is an answer. */
+  /** Sends a change that may need capacity; missing capacity is returned, not thrown. */
   async change({ call, attempt }: Asked<unknown>): Promise<Outcome> {
     try {
       await this.#send(call);

@@ -16,7 +16,7 @@ export class AzureImages {
 
   async #ensure({ group, image }: { group: string; image: string }): Promise<BootTemplate> {
     const set = await this.sets.need(group);
-    // Also validates an image that the set boots already, as no instance ever matches an image without a version.
+    // Also validates an image that the set boots already, because no instance ever matches an image without a version.
     const imageReference = referenceOf(image);
     if (isSame(bootOf(set).image, image)) return bootOf(set);
     await this.sets.patch(set, { virtualMachineProfile: { storageProfile: { imageReference } } });

@@ -69,7 +69,7 @@ function stateOf({ provisioningState = "", instanceView }: VirtualMachineScaleSe
   return power[state ?? ""] ?? "Unknown";
 }
 
-/** Reports a code, as messages may quote what a user wrote. */
+/** Reports a code, because messages may quote what a user wrote. */
 function troubleOf({ provisioningState, instanceView }: VirtualMachineScaleSetVM): string {
   const code = instanceView?.statuses?.find(({ level }) => level === "Error")?.code;
   return code ?? (provisioningState?.toLowerCase() === "failed" ? "ProvisioningState/failed" : "");

@@ -4,7 +4,7 @@ import type { Agent } from "node:http";
 
 type Credential = ConstructorParameters<typeof ComputeManagementClient>[0];
 
-/** Returns credentials that end the fetch of a token by the signal of its request, which the library's own ignore. */
+/** Returns credentials whose fetch of a token ends when its request is aborted; the library's own do not end it. */
 export function limited(credential: Credential): Credential {
   return {
     getToken: async (scopes, options) => {

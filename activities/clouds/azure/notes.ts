@@ -76,7 +76,10 @@ export function checkRoom(tags: Tags | undefined, notes: Notes, token: string): 
   tagsWith(tags, { ...notes, open, orders: new Map([...notes.orders, [longestId, token]]) });
 }
 
-/** Formats "<beginning>:<end>@<id>,…"; the output of `encodeURIComponent` contains none of these separators. */
+/**
+ * Returns the values of the tags, each as "<beginning>:<end>@<id>,<end>@<id>…" for tokens that begin alike. The output
+ * of `encodeURIComponent` contains none of these separators.
+ */
 function valuesOf(orders: ReadonlyMap<number, string>): string[] {
   const values: string[] = [];
   const latest = new Map<string, number>();

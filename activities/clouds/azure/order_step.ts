@@ -7,6 +7,7 @@ import { idOf } from "./instance_of.ts";
 import type { Notes, OpenOrder } from "./notes.ts";
 import { isGoing, lackIn } from "./scale_sets.ts";
 
+/** A snapshot of a scale set: the notes in its tags, its size and its instances. */
 export interface Sight {
   notes: Notes;
   size: number;
@@ -25,7 +26,7 @@ export type Step =
   | { do: "Condemn"; id: number; code: string }
   /** TakeBack: delete an instance that was recorded as failed, and end its order once it is being deleted. */
   | { do: "TakeBack"; id: number; says: string }
-  /** Withdraw: end the open order, and reduce the size by the instance that was not created, if the set lacks one. */
+  /** Withdraw: end the open order without an instance, and if the set lacks an instance, reduce its size by one. */
   | { do: "Withdraw"; size: number; says: string }
   | { do: "Wait"; says: string }
   /** Raise: place the order, and record the instance of the previous order in the same request. */
@@ -48,8 +49,8 @@ export function nextStep(sight: Sight, token: string): Step {
 }
 
 /**
- * Returns the instance that belongs to the open order, as far as it is visible. An order stays open until the next one,
- * so a much later instance belongs to another client.
+ * Returns the instance of the open order: one that was created after it, and at most `latestMs` later. Undefined if
+ * Azure lists none yet. An order stays open until the next one, so a much later instance belongs to another client.
  */
 export function heirOf(
   { notes, size, vms }: Pick<Sight, "notes" | "size" | "vms">,
@@ -57,7 +58,7 @@ export function heirOf(
 ): VirtualMachineScaleSetVM | undefined {
   const { open, orders } = notes;
   if (!open) return undefined;
-  // Checks the time too, as a list of many pages may have missed the highest id.
+  // Checks the time too, because a list of many pages may have missed the highest id.
   const isFresh = (vm: VirtualMachineScaleSetVM): boolean => {
     const made = vm.timeCreated?.getTime() ?? open.since;
     const isInTime = made > open.since - skewMs && made < open.since + latestMs;
@@ -65,13 +66,13 @@ export function heirOf(
   };
   const fresh = vms.filter(isFresh).sort((a, b) => idOf(a) - idOf(b));
   const heir = fresh.find((vm) => !isGoing(vm));
-  // An instance that is being deleted counts only if the set will create no other one.
+  // An instance that is being deleted counts only if the set has its full size without it, so that no other is created.
   return heir ?? (isShort({ size, vms }) ? undefined : fresh[0]);
 }
 
 /**
- * Completes the open order of any caller, as an abandoned order would block all later ones. An order stays open until
- * the next one, as each update of a set competes with those of other clients.
+ * Completes the open order of any caller, because an abandoned order would block all later ones. An order stays open
+ * until the next one, because each update of a set competes with those of other clients.
  */
 function stepOf(sight: Sight, open: OpenOrder, token: string): Step {
   if (open.failed) {

@@ -23,7 +23,7 @@ interface Call {
   patience: Patience;
   /** Why the instance of this order is deleted; "" while it is not. */
   lost: string;
-  /** Ids of instances that this call has deleted, as Azure may report that later. */
+  /** Ids of instances that this call has deleted, because Azure may report that later. */
   deleted: Set<number>;
 }
 
@@ -66,7 +66,10 @@ export class AzureOrders {
     return undefined;
   }
 
-  /** Reads the set first: if the set changes while its instances are listed, the write fails by its ETag. */
+  /**
+   * Reads the set first: if it changes while its instances are listed, a later write fails because its ETag is
+   * outdated.
+   */
   async #look(group: string): Promise<Look> {
     const set = await this.sets.need(group);
     const notes = notesOf(set.tags);
@@ -99,7 +102,7 @@ export class AzureOrders {
     return step.says;
   }
 
-  /** Deletes an instance unless it is being deleted; reads it by id, as a list may have missed it. */
+  /** Deletes an instance unless it is being deleted; reads it by id, because a list may have missed it. */
   async #delete(set: VirtualMachineScaleSet, id: number): Promise<void> {
     const vm = await this.sets.vm(set, id);
     if (vm && !isGoing(vm)) await this.sets.delete(set, id);
@@ -148,7 +151,7 @@ function told({ set, vms }: Look, id: number, token: string): Ordered {
   return { outcome: "Ordered", instance: vm ? instanceOf(set, vm, token) : unseen(set, id, token) };
 }
 
-/** Throws Transient for missing capacity, as a change that creates nothing needs none. */
+/** Throws Transient if Azure reports missing capacity, although a change that creates no instance needs none. */
 function settled(set: VirtualMachineScaleSet, outcome: Outcome): void {
   if (outcome.is === "NoRoom") throw unavailable(`Failed to update scale set "${nameOf(set)}": ${outcome.says}`);
 }

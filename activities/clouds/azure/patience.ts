@@ -48,7 +48,7 @@ export class Patience {
     return Date.now() + this.#next > this.#until;
   }
 
-  /** Doubles the interval each time, as Azure limits the reads of a subscription. */
+  /** Doubles the interval each time, because Azure limits the reads of a subscription. */
   async #sleep(): Promise<void> {
     const { signal } = this.of;
     const ms = this.#next;

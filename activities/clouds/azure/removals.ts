@@ -21,7 +21,7 @@ interface Removal {
 export class AzureRemovals {
   constructor(private readonly sets: ScaleSets, private readonly place: Place) {}
 
-  /** Does not repeat the deletion of an instance that is being deleted, as that could reduce the size again. */
+  /** Does not repeat the deletion of an instance that is being deleted, because that could reduce the size again. */
   async remove({ group, providerId, shrinks }: Removal): Promise<"Going" | "Gone"> {
     const parts = partsOf(providerId);
     if (!parts) return "Gone";

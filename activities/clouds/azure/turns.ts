@@ -1,4 +1,4 @@
-/** Serializes work on each group, as each change must read the result of the previous one. */
+/** Serializes work on each group, because each change must read the result of the previous one. */
 import { groupKeyOf } from "../driver.ts";
 
 export class Turns {

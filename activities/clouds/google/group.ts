@@ -54,8 +54,9 @@ export function unrestOf({ place, manager, autoscaler }: Group): string | undefi
 }
 
 /**
- * Returns which state of its instances the group preserves, as the removal of an instance would destroy it or leave it
- * behind; undefined for a stateless group. `configs` are the configurations of the instances.
+ * Returns, as the cause of a refusal, what the group preserves of its instances, because the removal of an instance
+ * would destroy it or leave it behind; undefined for a stateless group. `configs` are the configurations of the
+ * instances.
  */
 export function stateOf({ manager }: Group, configs: readonly Config[]): string | undefined {
   const remedy = "which a removal of the instance destroys or leaves behind; delete the group's stateful configuration";
@@ -66,7 +67,7 @@ export function stateOf({ manager }: Group, configs: readonly Config[]): string 
   return kept && `its configuration of instance "${kept.name}" preserves disks, addresses or metadata, ${remedy}`;
 }
 
-/** Returns whether the group preserves anything of the instance, also by a configuration that was deleted since. */
+/** Returns whether the group preserves anything of the instance, even if that configuration was deleted since. */
 export function hasState({ preservedStateFromPolicy, preservedStateFromConfig }: Managed): boolean {
   return isKept(preservedStateFromPolicy) || isKept(preservedStateFromConfig);
 }

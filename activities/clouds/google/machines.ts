@@ -11,7 +11,7 @@ export interface Machine {
   image: string;
 }
 
-/** Names in one request, whose URL has a maximum length. */
+/** Maximum number of names in one request, because the length of its URL is limited. */
 const atOnce = 50;
 
 /** Maximum number of machines with a cached image, including deleted ones. */
@@ -37,7 +37,7 @@ export class GoogleMachines {
     return found;
   }
 
-  /** Reads each disk once, as the image of a disk never changes. */
+  /** Reads each disk once, because the image of a disk never changes. */
   async #imagesOf(zone: string, vms: readonly Vm[]): Promise<Map<string, string>> {
     const found = new Map(vms.map((vm) => [keyOf(zone, vm), this.#known.get(keyOf(zone, vm)) ?? ""]));
     const strangers = vms.filter((vm) => !found.get(keyOf(zone, vm)));

@@ -79,7 +79,7 @@ export class GoogleManagers {
 
   /** Creates an instance by name and increases the group's size. */
   create(place: GroupPlace, name: string): Promise<Refusal | undefined> {
-    // Sends only the name, as a preserved state would make the group stateful.
+    // Sends only the name, because a preserved state would make the group stateful.
     const asked = { ...this.#asked(place), requestBody: { instances: [{ name }] } };
     return this.api.change({
       attempt: `order instance "${name}" of "${place.name}"`,

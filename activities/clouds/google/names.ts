@@ -1,6 +1,6 @@
 /**
  * Names of ordered machines. Google accepts a name once, and reports the name at every stage, so the name itself
- * contains the token of the order. Each name ends in a hash, as users can create machines with any name.
+ * contains the token of the order. Each name ends in a hash, because users can create machines with any name.
  */
 import { createHash } from "node:crypto";
 import { refused } from "../../failures.ts";

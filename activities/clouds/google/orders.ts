@@ -44,8 +44,8 @@ export class GoogleOrders {
   }
 
   /**
-   * Waits for the first attempt to create the instance; Google accepts orders without capacity and retries forever, so
-   * such an order is deleted.
+   * Waits for the result of the first attempt to create the instance. Google accepts an order without capacity and
+   * retries for ever, so the instance of such an order is deleted, and the outcome is "NoCapacity".
    */
   async #watched(group: Group, first: Member): Promise<Ordered> {
     const end = Date.now() + roomMs;
@@ -69,7 +69,7 @@ export class GoogleOrders {
     const refusal = await this.ground.managers.delete(group.place, [managed.instance ?? ""]);
     const after = refusal && await this.members.one(group, { name });
     if (after && !isLeaving(after.managed)) {
-      throw failureOf(refusal, `reduce the size of the group by instance "${name}"`);
+      throw failureOf(refusal, `delete instance "${name}", for which capacity is missing`);
     }
     return { outcome: "NoCapacity", says };
   }

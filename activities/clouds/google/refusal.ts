@@ -62,7 +62,10 @@ export function isAbsent({ says, status }: Refusal): boolean {
   return status === 404 && !/'projects\/[^/']+' was not found/.test(says);
 }
 
-/** Returns whether Google refuses the request itself, also for missing capacity; not for passing states and denials. */
+/**
+ * Returns whether Google refuses the request itself, for example because capacity is missing. Missing permissions, and
+ * states that pass by themselves, are not final.
+ */
 export function isFinal(refusal: Refusal): boolean {
   const { codes, status = 0 } = refusal;
   if (isWithoutRoom(refusal) || codes.some((code) => full.includes(code))) return true;

@@ -1,4 +1,4 @@
-/** Boot templates of groups: instance templates, which never change, so another image needs another template. */
+/** Boot templates of groups: instance templates. They never change, so another image needs another template. */
 import { refused, unavailable } from "../../failures.ts";
 import type { BootTemplate } from "../driver.ts";
 import { without } from "../without.ts";
@@ -49,7 +49,7 @@ export class GoogleTemplates {
     private readonly inputOnly: string,
   ) {}
 
-  /** Reads a template once, as templates do not change; undefined if it does not exist. */
+  /** Reads a template once, because templates do not change; undefined if it does not exist. */
   async facts(path: string): Promise<TemplateFacts | undefined> {
     const known = this.#facts.get(path);
     const template = known ? undefined : await this.#find(path);
@@ -101,7 +101,7 @@ export class GoogleTemplates {
     throw unavailable(`Failed to set "${group}" to boot template "${id}": it still boots "${boots}"`);
   }
 
-  /** Returns a template that differs only in its image, as far as Google shows; a retry finds it by name. */
+  /** Returns a template that differs only in its image, in all fields that Google shows; a retry finds it by name. */
   async #like(source: Template, image: string): Promise<Template> {
     const copied = withImage(source, image);
     const asked = { path: pathOf(source.selfLink), standard: this.inputOnly };
@@ -112,7 +112,7 @@ export class GoogleTemplates {
     const hidden = hiddenIn(made.properties ?? {}, restatement);
     const others = differences(without(properties, hidden), made.properties);
     if (others.length === 0) return made;
-    // Reports names only, as values may be secrets.
+    // Reports names only, because values may be secrets.
     const names = others.map((key) => `"${key}"`).join(", ");
     const attempt = `boot image "${image}" from template "${path}"`;
     throw refused(

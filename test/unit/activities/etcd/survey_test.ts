@@ -51,7 +51,7 @@ Deno.test("surveyEtcd: sends the certificate only to configured hosts, whatever 
     await withFakeEtcd(answering({ ...answers, "cluster/member/list": list }), async ({ endpoint, access }) => {
       const { members } = await surveyEtcd(access, [endpoint]);
       deepEqual(other.asked, []);
-      equal(members[1]?.silence, "no request was sent, as none of its addresses is a queried endpoint");
+      equal(members[1]?.silence, "no request was sent, because none of its addresses is a queried endpoint");
     });
   });
 });

@@ -121,7 +121,7 @@ Deno.test("K10 openGoogle: reports no missing capacity until the slot is given b
   const driver = await world.driver;
   await rejects(driver.order({ group: spec.id, token: "t" }), {
     type: "CloudRefused",
-    message: /^Failed to reduce the size of the group by instance "t-[0-9a-f]{8}": not now$/,
+    message: /^Failed to delete instance "t-[0-9a-f]{8}", for which capacity is missing: not now$/,
   });
   deepEqual([world.cloud.group(spec.id)?.size, (await driver.instances(spec.id)).at(-1)?.token], [3, "t"]);
 });
