@@ -21,9 +21,9 @@ import { holderOfUpgrade } from "../pool/upgraded_nodes.ts";
 import { askedUpgrade, cancelledReason, upgradeCondition } from "./cancelled_upgrade.ts";
 
 /**
- * Annotates a control plane with the components that it runs. Throws Transient while its kubelet does not report the
- * version that the NodeVersion names with these components: workers get their kubelet only after this annotation, and a
- * kubelet must not be newer than the API server.
+ * Annotates a control plane with the components that it runs. If the NodeVersion names these components, throws
+ * Transient until the kubelet reports the NodeVersion's Kubernetes version: workers get their kubelet only after this
+ * annotation, and a kubelet must not be newer than the API server.
  */
 export function ensureControlPlaneAnnounced(
   kube: Cluster,
@@ -38,7 +38,7 @@ export function ensureControlPlaneAnnounced(
     const kubelet = status?.nodeInfo?.kubeletVersion ?? "";
     if (same(kubernetesComponentsReference, components) && kubelet !== wanted) {
       throw unavailable(
-        `Failed to ${what}: its kubelet is "${kubelet}", but components "${components}" are those of "${wanted}"`,
+        `Failed to ${what}: its kubelet is "${kubelet}", but components "${components}" are for "${wanted}"`,
       );
     }
     // The UID makes the API server refuse the patch for another node of this name.
@@ -48,8 +48,8 @@ export function ensureControlPlaneAnnounced(
 }
 
 /**
- * Reads the Node of a control plane. Throws Moot (MachineGone) if the Node was deleted, even if a later one has its
- * name. Throws Refused (ControlPlaneRefused) for a worker: any client of Temporal's namespace can name any node.
+ * Reads the Node of a control plane. Throws Moot (MachineGone) if the Node was deleted, even if a later Node has its
+ * name. Throws Refused (ControlPlaneRefused) for a worker, because a client of Temporal's namespace can name any node.
  */
 export async function needControlPlane(
   kube: Kube,
@@ -64,7 +64,7 @@ export async function needControlPlane(
   throw refused("ControlPlaneRefused", `Failed to ${what}: node "${node}" is not a control plane`);
 }
 
-/** Undoes the cordon of the upgrade, and no other; does nothing if the Node with this UID was deleted. */
+/** Undoes the upgrade's own cordon of a node; does nothing if the Node with this UID was deleted. */
 export async function ensureControlPlaneUncordoned(
   kube: Kube,
   { object, node, uid }: { object: ClusterObject; node: string; uid: string },
@@ -73,7 +73,7 @@ export async function ensureControlPlaneUncordoned(
   if (found?.metadata?.uid === uid) await ensureNodeUncordoned(kube, { pool: holderOfUpgrade(object), node });
 }
 
-/** Nodes that are uncordoned concurrently. */
+/** Maximum nodes that are uncordoned concurrently. */
 const width = 5;
 
 /** Undoes every cordon of an upgrade whose NodeVersion was deleted; cordons by users and other controllers remain. */

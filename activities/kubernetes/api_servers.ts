@@ -6,8 +6,8 @@ import { minorOf } from "./versions.ts";
 
 /**
  * Returns an API server with an older minor version than `minor` (from `minorOf`), or undefined. kubeadm upgrades the
- * API server of a node before its kubelet, so only nodes with an older kubelet are read. While the version of a server
- * is unknown, for example because its pod restarts, that of the kubelet counts.
+ * API server of a node before its kubelet, so only nodes with an older kubelet are read. While the version of an API
+ * server is unknown, for example because its pod restarts, the version of its node's kubelet counts instead.
  */
 export async function olderApiServer(
   kube: Cluster,

@@ -6,7 +6,7 @@ import type { NodeVersion } from "../kube/update_kinds.ts";
 import { componentsIn, componentsKey, upgradeDigestOf } from "./components.ts";
 import { plainVersion } from "./versions.ts";
 
-/** On a NodeVersion: any new value asks for another attempt. */
+/** Annotation of a NodeVersion; each new value requests another attempt of the upgrade. */
 const retryAnnotation = "ostler.dev/retry-kubernetes";
 /** Maximum characters of an annotation that are read, because a workflow's history stores the result. */
 export const longestText = 200;
@@ -19,7 +19,7 @@ export function retryOf({ annotations }: NodeVersion["metadata"]): string {
 /** The namespace of the ConfigMaps with components. */
 const namespace = "kube-system";
 
-/** The version and components that a NodeVersion names, and why they cannot be installed. */
+/** The version and components that a NodeVersion names; `trouble` is why they cannot be installed, null if they can. */
 export interface AskedKubernetes {
   version: string;
   /** Name of the ConfigMap. */

@@ -1,4 +1,4 @@
-/** Reads which upgrade of Kubernetes a person cancelled; the status of the NodeVersion records that. */
+/** Reads from the status of a NodeVersion which upgrade of Kubernetes a person cancelled. */
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import type { VersionUpgrade } from "../../workflows/contracts/mod.ts";
@@ -10,10 +10,10 @@ export const upgradeCondition = "KubernetesUpgraded";
 /** The reason of a cancelled upgrade. */
 export const cancelledReason = "UpgradeCancelled";
 
-/** Maximum characters of a message that are read: a workflow's history stores them, another condition quotes them. */
+/** Maximum characters of a message that are read, because a workflow's history and another condition quote it. */
 const longestReport = 2_000;
 
-/** Identifies an upgrade: a cancellation ends with another version, other components, or a new retry annotation. */
+/** Identifies an upgrade: a cancellation ends when the version, the components or the retry annotation change. */
 const CancelledUpgrade = z.object({ version: z.string(), components: z.string(), retry: z.string() });
 type CancelledUpgrade = z.infer<typeof CancelledUpgrade>;
 
@@ -23,7 +23,7 @@ export function askedUpgrade({ metadata, spec }: Pick<NodeVersion, "metadata" | 
   return { version, components, retry: retryOf(metadata) };
 }
 
-/** Returns whether the upgrade may run, and the message of its condition, which is "" once the upgrade is complete. */
+/** Returns whether a person cancelled the upgrade, and the message of its condition if that is False, "" otherwise. */
 export function upgradeStateOf(version: NodeVersion): VersionUpgrade {
   const { status } = version;
   const cancelled = CancelledUpgrade.safeParse(status?.["cancelledUpgrade"]).data;

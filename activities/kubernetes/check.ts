@@ -18,12 +18,13 @@ import { readRemovedApis, type RemovedApis } from "./removed_apis.ts";
 
 /** Maximum objects that a finding names; the others are only counted. */
 const named = 10;
-/** Concurrent lists. */
+/** Maximum concurrent list requests. */
 const width = 5;
 const longestText = 2_000;
 
 /**
- * Returns at most one finding of each kind, or two about APIs: those in use, and API servers that could not be read.
+ * Returns at most one finding of each kind, but up to two of kind ApiRemoved: one names the removed APIs in use, the
+ * other the API servers whose metrics could not be read.
  * Throws Moot (GenerationStale) if the NodeVersion or its components changed.
  */
 export function checkUpgrade(

@@ -10,7 +10,7 @@ export const kubeadmConfig = { namespace: "kube-system", name: "kubeadm-config" 
 
 const ClusterConfiguration = z.looseObject({ kubernetesVersion: z.string() });
 
-/** Returns the version that kubeadm recorded for the cluster; "" without one such as "v1.36.1". */
+/** Returns the version that kubeadm recorded for the cluster; "" if there is none of the form "v1.36.1". */
 export async function readClusterVersion(kube: Kube): Promise<string> {
   const map = await ifFound(kube.core.readNamespacedConfigMap(kubeadmConfig));
   const { data } = ClusterConfiguration.safeParse(yamlIn(map?.data?.["ClusterConfiguration"] ?? ""));
@@ -21,6 +21,6 @@ function yamlIn(text: string): unknown {
   try {
     return loadYaml(text);
   } catch {
-    return undefined; // the schema refuses it
+    return undefined; // the schema rejects undefined, like other invalid values
   }
 }

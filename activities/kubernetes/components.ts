@@ -72,7 +72,7 @@ function faultIn({ path, hash, url }: Component): string {
   return "";
 }
 
-/** Returns the hash of a version and its components; an order with another hash is out of date. */
+/** Returns the hash of a version and its components; upgrade steps that were planned for another hash are outdated. */
 export function upgradeDigestOf(version: string, list: string): string {
   return createHash("sha256").update(JSON.stringify([version, list])).digest("hex");
 }

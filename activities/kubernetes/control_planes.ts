@@ -11,7 +11,10 @@ import { readSlotsOf } from "../pool/slots.ts";
 import { holderOfUpgrade } from "../pool/upgraded_nodes.ts";
 import { controlPlanesIn, type Planes, planesOf, readPartsOf } from "./planes.ts";
 
-/** Reads all nodes from their shared watch, the slots of the upgrade or of `holder`, and the static pods of control planes. */
+/**
+ * Returns the state of each control plane, and the kubelet versions of all other nodes. `holder` owns the slots of the
+ * shared budget that mark a control plane as being worked on; by default, the upgrade owns them.
+ */
 export async function readPlanes(
   { kube, profileNamespace }: { kube: Cluster; profileNamespace: string },
   { object, version, holder = holderOfUpgrade(object) }: {
@@ -31,7 +34,7 @@ export async function readPlanes(
   return planesOf({ object, version }, { nodes, seats, parts, slots, leads });
 }
 
-/** Returns undefined if etcd does not answer: its leader only affects the order of control planes. */
+/** Returns undefined if etcd cannot be read, because its leader only affects the order of the control planes. */
 async function readEtcd(kube: Cluster): Promise<EtcdSurvey | undefined> {
   try {
     return await readSurvey(kube);

@@ -1,6 +1,6 @@
-# Downloads one file and verifies it; runs on the host, under the lock of the store.
+# Downloads one file and verifies it; runs on the host, under the lock /var/lib/ostler/kubernetes/lock.
 # Usage: fetch_file.sh FILE PART HASH URL STALL. PART keeps an unfinished download, and STALL is in seconds.
-# Exit code 65: the content has another hash. All others are those of curl or the shell.
+# Exit code 65: the content has another hash. All other exit codes are those of curl or the shell.
 file=$1 part=$2 hash=$3 url=$4 stall=$5
 umask 077
 # At most 1 GiB, in blocks of 512 bytes: a response that never ends must not fill the disk.

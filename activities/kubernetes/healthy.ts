@@ -12,7 +12,7 @@ import { lackOf } from "../node_version/joining_control_plane.ts";
 import { needControlPlane } from "./announce.ts";
 import { readEtcdPart, readParts } from "./static_pods.ts";
 
-/** Milliseconds between reads: neither static pods nor etcd have a watch. */
+/** Milliseconds between reads, because Ostler watches neither static pods nor etcd. */
 const lookEveryMs = 5_000;
 
 interface HealthQuestion {
@@ -34,8 +34,9 @@ interface Health {
 }
 
 /**
- * Ends when the control plane runs the version, is Ready, and its etcd member votes and is healthy, or at `until`.
- * Returns `Unseen` if the API server did not answer for a while, because that server may be the one being upgraded.
+ * Waits until the control plane runs the version and is Ready, and its etcd member votes and is healthy. Returns at
+ * `until` at the latest, then as not healthy. Returns `Unseen` if the API server did not answer for a while, because
+ * that server may be the one being upgraded.
  */
 export function awaitControlPlaneHealthy(
   kube: Cluster,
@@ -45,8 +46,8 @@ export function awaitControlPlaneHealthy(
 }
 
 /**
- * As `awaitControlPlaneHealthy`, after a renewal of certificates: ends when all static pods have restarted since, and no
- * certificate that the servers of the control plane show expires soon.
+ * Waits after a renewal of certificates until the control plane is healthy, all its static pods have restarted since
+ * the renewal, and no certificate that its servers present expires soon. Returns like `awaitControlPlaneHealthy`.
  */
 export function awaitCertificatesRenewed(
   kube: Cluster,
@@ -61,7 +62,7 @@ export function awaitCertificatesRenewed(
   });
 }
 
-/** Returns the static pods that did not restart since the last renewal on their node. */
+/** Returns a message about each static pod of the node that did not restart since the last renewal. */
 async function notRestarted(kube: Cluster, node: string): Promise<string[]> {
   const etcd = await readEtcdPart(kube, node);
   // An external etcd has no pod on this node.
@@ -71,7 +72,10 @@ async function notRestarted(kube: Cluster, node: string): Promise<string[]> {
     .map(({ title }) => `${title} did not restart with its new certificates`);
 }
 
-/** Returns a message about each server whose certificate expires soon, without those that the status has as unknown. */
+/**
+ * Returns a message about each server whose certificate expires soon or cannot be read. Skips the servers whose
+ * certificate the status of the NodeVersion records as unknown.
+ */
 async function notRenewed(kube: Cluster, { name }: ClusterObject, node: string): Promise<string[]> {
   const version = await ifFound(readClusterObject(kube, nodeVersions, name));
   const known = recordsOfKubeadm(recordsIn(version?.status), node).filter(({ unknown }) => unknown === undefined);
@@ -91,7 +95,7 @@ async function untilNothingLacks(
 ): Promise<Health | Unseen> {
   using news = new News([sourceOf(kube.nodes, ({ key }) => key === node)]);
   return await poll<Health | Unseen>({
-    until: Number.MAX_SAFE_INTEGER, // an unhealthy control plane is a valid result
+    until: Number.MAX_SAFE_INTEGER, // a control plane that is unhealthy at `until` is a result, not an error
     news,
     ...{ every: lookEveryMs, gap: 1_000, lookBy: () => Math.min(until, Date.now() + lookEveryMs) },
     look: async () => {

@@ -20,9 +20,9 @@ import {
 const namespace = "kube-system";
 
 /**
- * Gives the order, and waits for its result until its deadline, like `byHand`. Throws Moot (GenerationStale) if the
- * desired version or its components changed before the node had the order, and Refused (HandsMissing) if the setting
- * hands-image does not name an image by digest.
+ * Creates the pod that executes the order, and waits for its result until the order's deadline, like `byHand`. Throws
+ * Moot (GenerationStale) if the desired version or its components changed before the pod was created, and Refused
+ * (HandsMissing) if the setting hands-image is not an image with a digest.
  */
 export async function awaitUpgradeOrdered({ kube, image }: HandDeps, order: UpgradeOrder): Promise<UpgradeOutcome> {
   validateUpgrade(order);
@@ -35,7 +35,7 @@ export async function awaitUpgradeOrdered({ kube, image }: HandDeps, order: Upgr
   return await byHand({ kube, image }, upgradeHandOf(order, components));
 }
 
-/** Gives the order to renew the certificates of a control plane, like `awaitUpgradeOrdered`, but without components. */
+/** Renews the certificates of a control plane through a pod, like `awaitUpgradeOrdered`, but without components. */
 export async function awaitRenewalOrdered({ kube, image }: HandDeps, order: RenewalOrder): Promise<UpgradeOutcome> {
   validateRenewal(order);
   needImage(image, `order a renewal of certificates on node "${order.node}"`);

@@ -10,10 +10,10 @@ import { holderOfUpgrade } from "../pool/upgraded_nodes.ts";
 import { type Part, readParts } from "./static_pods.ts";
 import { compareVersions, oldestOf, plainStart, plainVersion } from "./versions.ts";
 
-/** Control planes whose pods are read concurrently. */
+/** Maximum control planes whose pods are read concurrently. */
 const width = 5;
 
-/** The control planes by name, and the kubelets of all other nodes. */
+/** The control planes, sorted by name, and the number and kubelet versions of all other nodes. */
 export interface Planes {
   controlPlanes: ControlPlaneState[];
   workers: { nodes: number; oldest: string; newest: string };
@@ -26,13 +26,13 @@ export interface PlaneSources {
   seats: ReadonlyMap<string, { group: string; machine: string }>;
   /** The static pods of a control plane, by the name of its node. */
   parts: ReadonlyMap<string, readonly Part[]>;
-  /** The machines for which the upgrade has slots. */
+  /** The machines for which the upgrade has slots of the shared budget. */
   slots: readonly string[];
   /** Returns whether the etcd member of a node leads. */
   leads: (node: GroupNode) => boolean;
 }
 
-/** Returns the control planes and workers as an upgrade decides on them; pure. */
+/** Returns the facts about control planes and workers that an upgrade decides on; pure. */
 export function planesOf(
   { object, version: { spec } }: { object: ClusterObject; version: Pick<NodeVersion, "spec"> },
   { nodes, seats, parts, slots, leads }: PlaneSources,
@@ -51,7 +51,7 @@ export function planesOf(
   return { controlPlanes, workers: workersOf(nodes) };
 }
 
-/** Returns the control planes, by name. */
+/** Returns the control planes, sorted by name. */
 export function controlPlanesIn(nodes: readonly GroupNode[]): GroupNode[] {
   return nodes.filter(({ isControlPlane }) => isControlPlane).sort((one, other) => one.name < other.name ? -1 : 1);
 }
@@ -61,7 +61,10 @@ export async function readPartsOf(kube: Kube, planes: readonly GroupNode[]): Pro
   return new Map(await abreast(width, planes, async ({ name }) => [name, await readParts(kube, name)] as const));
 }
 
-/** If a user had cordoned the node before, the upgrade set only its mark that keeps the autoscaler off the node. */
+/**
+ * Returns whether the upgrade cordoned the node. If a user had cordoned the node before, the upgrade only set the mark
+ * that keeps the autoscaler off the node, which counts too.
+ */
 function isCordoned(object: ClusterObject, { cordonedBy, keptBy }: GroupNode): boolean {
   const holder = holderOfUpgrade(object);
   return isOwnHold(holder, cordonedBy) || isOwnHold(holder, keptBy);

@@ -7,7 +7,7 @@ import { minorOf } from "./versions.ts";
 const most = { servers: 9, atOnce: 3 };
 const metric = "apiserver_requested_deprecated_apis{";
 
-/** The APIs by name, and the API servers whose use of APIs is unknown, each with the reason. */
+/** The names of the APIs in use, and one message for each API server whose metrics could not be read. */
 export interface RemovedApis {
   inUse: string[];
   unread: string[];

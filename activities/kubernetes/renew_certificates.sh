@@ -1,8 +1,8 @@
-# Renews the certificates of kubeadm, and restarts the static pods that use them one after the other; a unit of the host,
-# under the lock of the store. A restart is a manifest with another annotation, which replaces the previous one in one step:
-# a crash leaves no manifest missing. A step whose result exists already does nothing.
+# Renews the certificates of kubeadm, and restarts the static pods that use them one after the other. Runs as a unit of
+# the host, under the lock STORE/lock. To restart a static pod, the script renames a manifest with another annotation
+# over the previous manifest, so that no manifest is missing after a crash. Skips steps that a previous run completed.
 # Usage: renew_certificates.sh KUBEADM STORE MANIFESTS LOGS BOUND
-# Exit code 61: a manifest has another form than kubeadm writes. 62: kubeadm does not have the key of an authority.
+# Exit code 61: a manifest has another form than kubeadm writes. 62: kubeadm does not have the key of a CA.
 # 63: kubeadm failed. 64: a static pod did not come up in BOUND seconds. 66: a file could not be written.
 kubeadm=$1 store=$2 manifests=$3 logs=$4 bound=$5
 key=ostler.dev/certificates-renewed
@@ -93,7 +93,7 @@ if [ "$mark" -gt "$now" ] || [ $((now - mark)) -gt "$recent" ]; then
   code=$?
   printf '%s\n' "$said"
   if [ "$code" != 0 ]; then exit 63; fi
-  # kubeadm reports success also if it could renew none.
+  # kubeadm reports success even if it could not renew a certificate.
   case $said in *"can't be renewed"*) exit 62 ;; esac
   mark=$now
   printf '%s\n' "$mark" >"$store/renewed.new" && sync "$store/renewed.new" && mv -f "$store/renewed.new" "$store/renewed" ||

@@ -13,10 +13,10 @@ const renewedAnnotation = "ostler.dev/certificates-renewed";
 export interface Part {
   /** Its name in messages. */
   title: string;
-  /** Its version by the tag of its image; "" if unknown. */
+  /** Its version according to the tag of its image; "" if unknown. */
   version: string;
   isReady: boolean;
-  /** The time of the renewal of certificates (epoch s) after which its pod was created; "" without one. */
+  /** The time of the last renewal of certificates (epoch s) before its pod was created; "" if there was none. */
   renewed: string;
 }
 
@@ -29,7 +29,7 @@ export async function readParts(kube: Kube, node: string): Promise<Part[]> {
   );
 }
 
-/** Reads the etcd of a node; its version is that of etcd. */
+/** Reads the etcd pod of a node; `version` of the result is not a version of Kubernetes. */
 export function readEtcdPart(kube: Kube, node: string): Promise<Part> {
   return readPart(kube, node, ["etcd", "etcd"]);
 }

@@ -1,4 +1,4 @@
-/** Surveys an upgrade of Kubernetes: what a NodeVersion asks for, and what its control planes and all other nodes run. */
+/** Reads what an upgrade of Kubernetes depends on: what a NodeVersion asks for, and which versions the nodes run. */
 import { createHash } from "node:crypto";
 import type { ClusterObject, ControlPlaneState, UpgradeSurvey, UpgradeTrouble } from "../../workflows/contracts/mod.ts";
 import type { Cluster } from "../cluster.ts";
@@ -13,13 +13,13 @@ import { kubeadmConfig, readClusterVersion } from "./cluster_version.ts";
 import { readPlanes } from "./control_planes.ts";
 import type { Planes } from "./planes.ts";
 
-/** On a NodeVersion: the version to which a person approved an upgrade. */
+/** Annotation of a NodeVersion: the version to which a person approved an upgrade. */
 export const approvedAnnotation = "ostler.dev/approved-kubernetes";
 
-/** Nodes that a message names. */
+/** Maximum nodes that a message names. */
 const named = 5;
 
-/** A cluster with the namespace of its shared budgets, and whether orders can be run on its nodes. */
+/** A cluster, the namespace of its shared budgets, and whether Ostler can run pods that execute steps on its nodes. */
 export interface UpgradeReader {
   kube: Cluster;
   profileNamespace: string;
@@ -83,7 +83,7 @@ function troubleWith(
   return { reason: "ControlPlaneUnknown", message };
 }
 
-/** Returns why orders with the purpose `what` cannot run on control planes of the cluster; null if they can. */
+/** Returns why Ostler cannot do `what`, such as "renew certificates of control planes"; null if it can. */
 export function troubleWithOrders(
   { cluster, hasHands }: { cluster: string; hasHands: boolean },
   what: string,
@@ -113,12 +113,12 @@ const askedVersions = {
   ),
 };
 
-/** Returns the facts whose change causes a survey: of a worker only its kubelet's version, to keep surveys rare. */
+/** Returns the facts whose change causes a survey: of a worker node only its kubelet version, to keep surveys rare. */
 function partOf(node: GroupNode | undefined): string | undefined {
   return node && (node.isControlPlane ? JSON.stringify(node) : node.kubelet);
 }
 
-/** Ends when the survey differs from `fingerprint`, at the latest at `until` (epoch ms). */
+/** Waits until the survey has another fingerprint than `fingerprint`, but at most until `until` (epoch ms). */
 export async function awaitUpgradeChanged(
   reader: UpgradeReader,
   { object, fingerprint, until }: { object: ClusterObject; fingerprint: string; until: number },

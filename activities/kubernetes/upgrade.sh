@@ -140,8 +140,8 @@ run_unit() {
   done
 }
 
-# put_script SCRIPT: copies a script to the store in one step. It is not an argument of the unit, as systemd would expand
-# variables in it.
+# put_script SCRIPT: copies a script to the store in one step. The script is not an argument of the unit, because
+# systemd would expand variables in it.
 put_script() {
   host mkdir -p -m 700 "$store" &&
     host sh -c 'umask 077; cat >"$1" && mv -f "$1" "$2"' sh "$store/$name.new" "$store/$1" <"$here/$1" ||

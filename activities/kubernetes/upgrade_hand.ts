@@ -24,7 +24,7 @@ const Order = Renewal.extend({
   digest: z.string().min(1).max(128),
 });
 
-/** Throws Refused (ObjectInvalid), whose message has the names of invalid fields, but not their values. */
+/** Throws Refused (ObjectInvalid) for an invalid order; the message names the invalid fields, but not their values. */
 export function validateUpgrade(order: UpgradeOrder): void {
   judged(Order, order, "an upgrade step");
 }

@@ -1,6 +1,6 @@
 # Finds problems that would stop an update, and changes that an update would lose.
 
-# These would undo an update, stage another one, or reboot outside the budget.
+# Units that would undo an update, stage another one, or reboot outside the budget.
 updaters='zincati.service rpm-ostreed-automatic.timer bootc-fetch-apply-updates.timer unattended-upgrades.service apt-daily-upgrade.timer'
 
 look_for_findings() {

@@ -22,7 +22,7 @@ say() {
 succeed() { say Done '' </dev/null; exit 0; }
 refuse() { printf '%s' "$2" | say Refused "$1"; exit 0; }
 
-# fail WHAT: prints the error of a tool from stdin; the worker sorts it.
+# fail WHAT: prints the error of a tool from stdin; the worker derives the reason from its text.
 fail() { { printf 'Failed to %s: ' "$1"; cat; } | tail -c 900 | say Failed ''; exit 0; }
 
 # find_ KIND STOPS MESSAGE: adds a finding; with STOPS true, it stops the update.
@@ -82,7 +82,7 @@ case $verb in
     succeed
     ;;
   Apply | GoBack)
-    # The node has booted since, by this order or by another one.
+    # The node has booted since the caller read its boot id, because of this order or another one.
     if [ "$bootid" != "$boot" ]; then succeed; fi
     # A pod that started late has no waiting caller; a caller that repeats the order reads the boot id first.
     if [ "$(date +%s)" -gt "$until" ]; then refuse DriverFailed 'the order started after its deadline'; fi

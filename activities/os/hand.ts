@@ -18,7 +18,7 @@ export interface HandDeps {
   image: string;
 }
 
-/** One order to one node, of any kind. */
+/** One order to one node: an instruction that a pod executes there, such as an OS operation or an upgrade step. */
 export interface HandOrder<Outcome> extends HandPod, HandReading<Outcome> {
   /** Kind of the order in messages, such as "OS operation". */
   kind: string;
@@ -36,7 +36,8 @@ const againMs = 30_000;
 /** Milliseconds between reads after the deadline while the API server does not answer. */
 const blindMs = 5_000;
 /**
- * Milliseconds without an answer of the API server that count as an outage, and until kubelets report again after it.
+ * `from`: milliseconds without a response of the API server that count as an outage. `grace`: milliseconds until
+ * kubelets report again after an outage.
  */
 const outage = { from: 90_000, grace: 30_000 };
 
@@ -112,7 +113,7 @@ export class Hand<Outcome> {
     return now < until ? { missing: state.message } : await this.#end(pod, this.#unknown(state.message));
   }
 
-  /** Extends the deadline after an outage, as that time does not count. */
+  /** Extends the deadline after an outage of the API server, because the time of the outage does not count. */
   #giveBack(now: number): void {
     const blind = now - (this.#blindSince ?? now);
     this.#blindSince = undefined;

@@ -3,7 +3,7 @@ import type { V1Pod } from "@kubernetes/client-node";
 import type { OsOrder } from "../../workflows/contracts/mod.ts";
 import { handNameOf } from "./order.ts";
 
-/** The namespace of hands alone; `deploy/kubernetes/hands` limits which pods can be created there, and by whom. */
+/** The namespace that only hands use; `deploy/kubernetes/hands` limits which pods can be created there, and by whom. */
 export const handsNamespace = "ostler-hands";
 /** Labels of the pods that execute orders on nodes. */
 export const handLabels = {
@@ -14,7 +14,7 @@ export const handLabels = {
 /** Annotation with the deadline of the order (RFC 3339), after which no worker waits for the pod. */
 export const untilAnnotation = "ostler.dev/until";
 
-/** Grace period of the pod in seconds: short, as the pod has nothing to clean up when it is stopped. */
+/** Grace period of the pod in seconds: short, because the pod has nothing to clean up when it is stopped. */
 export const handGraceSeconds = 5;
 /** Maximum duration of an order, in seconds. */
 const mostSeconds = 86_400;
@@ -58,7 +58,7 @@ export function podOf(order: HandPod, image: string, now: number): V1Pod {
       ownerReferences: [owner],
     },
     spec: {
-      // Bound to the node, with every taint tolerated, as an OS must be repaired even where no other pod may run.
+      // Bound to the node, with every taint tolerated, because an OS must be repaired even where no other pod may run.
       nodeName: order.node,
       tolerations: [{ operator: "Exists" }],
       priorityClassName: "system-node-critical",

@@ -10,7 +10,7 @@ export type HandState<Outcome = OsOutcome> =
 
 /** Reasons of containers that were stopped from outside. */
 const stopped = /^(ContainerStatusUnknown|DeadlineExceeded|Evicted|NodeShutdown|Terminated|OOMKilled)$/;
-/** Exit codes from here on mean a signal, as when the node was shut down. */
+/** This exit code and higher ones mean that a signal ended the container, for example when the node was shut down. */
 const signalled = 128;
 
 /** How the messages of one kind of hand are read. */

@@ -1,4 +1,4 @@
-/** Gives a node's operating system an order through a hand. */
+/** Runs an OS operation on a node through a hand: a pod on that node. */
 import type { OsOrder, OsOutcome } from "../../workflows/contracts/mod.ts";
 import { byHand, type HandDeps, type HandOrder } from "./hand.ts";
 import { osCommandOf } from "./hand_pod.ts";
@@ -6,7 +6,7 @@ import { booting, osReading } from "./hand_state.ts";
 import { handsImagePattern, withoutHandsImage } from "./hands_image.ts";
 import { judgedOrder } from "./order.ts";
 
-/** Gives the order, and waits for its result until its deadline, as `byHand`. */
+/** Gives the order, and waits for its result until its deadline, like `byHand`; Refused without a valid hands-image. */
 export async function givenOrder({ kube, image }: HandDeps, asked: OsOrder): Promise<OsOutcome> {
   const order = judgedOrder(asked);
   if (!handsImagePattern.test(image)) {

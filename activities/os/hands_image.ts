@@ -1,4 +1,4 @@
-/** The form of the hands image: with a digest, as a tag may name another image later. */
+/** The form of the hands image: with a digest, because a tag may name another image later. */
 export const handsImagePattern = /^[a-z0-9][a-z0-9._:/-]{0,254}@sha256:[0-9a-f]{64}$/;
 
 /** The state and the remedy of a setting that does not match, for messages. */

@@ -7,9 +7,9 @@ plain() { tail -c 900 | tr '\n\t' '  ' | tr -cd '\40-\176' | tr '"\134' "'/"; }
 
 has_systemd() { host systemctl --version >/dev/null 2>&1 && host test -d /run/systemd/system; }
 
-# The unit of an order, which has its name and outlives its pod.
+# The unit_ functions handle the systemd unit that has the name of the order and outlives the order's pod.
 unit_output() { host journalctl -q --no-pager -o cat -n 40 "_SYSTEMD_INVOCATION_ID=$(host systemctl show -p InvocationID --value "$name.service")"; }
-# If systemd does not answer once, the unit may still be running.
+# Prints "running" if systemd does not answer, because the unit may still be running.
 unit_state() { host systemctl show -p SubState --value "$name.service" 2>/dev/null || echo running; }
 unit_forget() {
   host systemctl stop "$name.service" >/dev/null 2>&1

@@ -1,6 +1,6 @@
 # Reads one JSON document and prints a line for each of its values: its path, a tab, and the value. Neither images nor
 # hosts reliably contain a program that reads JSON. Exits with 3 if the document is incomplete or invalid. JSON strings
-# contain no raw tab or line break; escapes are unchanged, as the values in use contain none.
+# contain no raw tab or line break; escapes are not decoded, because the values in use contain none.
 function place(    i, path) {
   path = ""
   for (i = 1; i <= depth; i++) path = path (i > 1 ? "." : "") (kind[i] == "[" ? at[i] : name[i])

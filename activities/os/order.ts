@@ -1,4 +1,4 @@
-/** Validates orders, as each of their fields becomes an argument of a program that runs as root on a node. */
+/** Validates orders, because each of their fields becomes an argument of a program that runs as root on a node. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { OsOrder } from "../../workflows/contracts/mod.ts";
@@ -36,7 +36,7 @@ const Order = z.strictObject({
   if (bootId === "" && (verb === "Apply" || verb === "GoBack")) lacks("bootId");
 });
 
-/** Returns the order if it is valid; throws as `judged`. */
+/** Returns the order if it is valid; throws like `judged`. */
 export function judgedOrder(order: OsOrder): OsOrder {
   return judged(Order, order, "an OS operation");
 }

@@ -43,7 +43,7 @@ end_other_pulls() {
 
 pull_as_unit() {
   case $(unit_state) in
-    running | exited | failed) ;; # of a previous pod
+    running | exited | failed) ;; # a previous pod of this order started the unit
     *)
       end_other_pulls
       host systemd-run --quiet --unit="$name" --property=RemainAfterExit=yes -- "$@" >"$work/out" 2>&1 ||
@@ -74,5 +74,5 @@ pull_here() {
 # pull PROGRAM…
 pull() { if has_systemd; then pull_as_unit "$@"; else pull_here "$@"; fi; }
 
-# Drivers whose tool fetches in a process of its own replace this.
+# Drivers whose tool fetches in another process, such as a daemon, define this anew.
 cancel_pull() { :; }

@@ -1,4 +1,4 @@
-/** Sorts the failures of OS tools by their messages, as their exit codes do not distinguish causes. */
+/** Finds the causes of failures of OS tools in their messages, because their exit codes do not distinguish causes. */
 import type { OsRefusal } from "../../workflows/contracts/mod.ts";
 
 /** The first match wins, so clear causes come before failures that they may lead to. */

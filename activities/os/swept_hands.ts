@@ -7,7 +7,7 @@ import { deletePod } from "../node/drain.ts";
 import { handGraceSeconds, handLabels, handsNamespace, untilAnnotation } from "./hand_pod.ts";
 
 const everyMs = 60_000;
-/** Time (ms) after an order's deadline in which a waiting worker reads the result, also after its own outage. */
+/** Time (ms) for which a hand remains after its deadline, for a worker that reads the result after an outage. */
 const keptMs = 15 * 60_000;
 const pageSize = 200;
 const width = 10;
@@ -15,7 +15,7 @@ const width = 10;
 /** Epoch ms of the last sweep. */
 const sweeps = new Shelf<number>(1);
 
-/** Sweeps one page of hands, at most once a minute in a process. */
+/** Deletes abandoned hands among the first 200, at most once a minute in a process. */
 export async function sweepHands(kube: Cluster, now = Date.now()): Promise<void> {
   const sweptAt = kube.cache.shelf(sweeps);
   if (now - (sweptAt.get("") ?? -Infinity) < everyMs) return;
