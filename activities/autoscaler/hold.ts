@@ -1,7 +1,7 @@
 /**
- * Holds cluster-autoscalers off while nodes are replaced, by the `enabled` field that administrators use too. A hold is
- * a lease, recorded in an annotation with its end; the first reconcile after the last lease expired enables the
- * strategy again.
+ * Turns cluster-autoscalers off while nodes are replaced: sets the field `enabled` of AutoscalingStrategies, which
+ * administrators set too. A hold is a lease, recorded in an annotation with its end; the first reconcile after the last
+ * lease expired enables the strategy again.
  */
 import { z } from "zod";
 import type { Kube } from "../kube/client.ts";
@@ -46,7 +46,7 @@ export function letAutoscalersGo(kube: Kube, { holder }: { holder: string }): Pr
   });
 }
 
-/** Returns the strategy, enabled again if all its holds are over at `now` (epoch ms). */
+/** Enables a strategy if it has holds and all of them are over at `now` (epoch ms); returns the current strategy. */
 export async function freedOfOldHolds(
   kube: Kube,
   strategy: AutoscalingStrategy,

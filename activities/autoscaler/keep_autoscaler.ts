@@ -55,7 +55,7 @@ async function keep(kube: Kube, strategy: AutoscalingStrategy): Promise<Standing
   const replicas = strategy.spec.enabled ? 1 : 0;
   const { command } = wanted;
   if (isAsWanted({ deployment, container }, { replicas, command })) return keptWith(where, { replicas, wanted });
-  // The message reports what was stored, as an admission webhook may have changed the update.
+  // The message reports what was stored, because an admission webhook may have changed the update.
   const written = await write(kube, { deployment, container }, { replicas, command });
   return keptWith(where, { replicas: written.spec?.replicas ?? 1, wanted });
 }
@@ -70,7 +70,7 @@ function waiting(reason: string, says: string): Standing {
   return { outcome: "Waiting", reason, says };
 }
 
-/** Returns the container with the typical name, else the first one, as a pod may have sidecars. */
+/** Returns the container named cluster-autoscaler, because a pod may have sidecars, or else the first container. */
 function autoscalerOf({ spec }: V1Deployment): V1Container | undefined {
   const containers = spec?.template.spec?.containers ?? [];
   return containers.find(({ name }) => name === "cluster-autoscaler") ?? containers[0];
@@ -92,8 +92,8 @@ function isAsWanted({ deployment, container }: Found, { replicas, command }: Wan
     has.every((word, at) => word === command[at]);
 }
 
-// A JSON patch keeps fields that the client does not know; replacing the list of containers would lose them. The
-// resource version is that of the Deployment as it was read, to detect concurrent changes.
+// A JSON patch keeps fields that the client does not know; replacing the list of containers would lose them. The patch
+// sets the resource version that was read, so that the API server refuses it after a concurrent change.
 async function write(
   kube: Kube,
   { deployment, container }: Found,

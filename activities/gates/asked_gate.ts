@@ -63,7 +63,7 @@ export function isLost({ last, measured, deadline }: AskedGate): boolean {
   return last.state === "Failed" || (Date.now() >= deadline && last.state !== "True" && measured?.state !== "True");
 }
 
-/** Returns the verdict if evaluation ended now; a gate whose last measurement was false has failed. */
+/** Returns the verdict of a gate; if `isOver`, its time has ended, and it fails if its last measurement was false. */
 export function verdictOf({ subject, last, measured }: AskedGate, isOver: boolean): GateVerdict {
   const verdict = (outcome: GateVerdict["outcome"], message: string): GateVerdict => ({
     gate: subject.gate.name,
@@ -116,7 +116,7 @@ function measure(subject: Subject): Promise<Finding> {
 
 type NodeCondition = Extract<Check, { kind: "NodeCondition" }>;
 
-/** Status "Unknown" and an absent condition count as not measured, as a network partition may cause both. */
+/** Status "Unknown" and an absent condition count as not measured, because a network partition may cause both. */
 async function lookAtNodeCondition(subject: Subject, check: NodeCondition): Promise<Finding> {
   const { found, absent } = await nodesOf(subject);
   const seen = found.map((node) => ({ name: node.metadata?.name ?? "", status: statusOn(node, check.type) }));
@@ -188,7 +188,7 @@ function judge(check: Prometheus, values: readonly number[], samples: readonly n
 }
 
 /**
- * Fills in `{{node}}` and similar variables, so that one gate can check the machine at hand; PromQL has no such braces.
+ * Replaces the variables `{{pool}}`, `{{namespace}}`, `{{machine}}` and `{{node}}`; PromQL does not use double braces.
  */
 function filledIn(query: string, { pool, machine, node }: Subject): string {
   const values: Record<string, string> = { ...pool, pool: pool.name, machine: machine ?? "", node: node ?? "" };
@@ -200,7 +200,7 @@ function filledIn(query: string, { pool, machine, node }: Subject): string {
 type JobCheck = Extract<Check, { kind: "Job" }>;
 
 /**
- * Starts the Job at the first evaluation and finds the same one at every other, on any worker; its logs are not read.
+ * Starts the Job at the first evaluation; later evaluations read the same Job, on any worker. Its logs are not read.
  */
 async function lookAtJob(subject: Subject, check: JobCheck): Promise<Finding> {
   const name = { namespace: check.namespace, name: jobName(subject, check.cronJob) };
@@ -236,7 +236,7 @@ function judgeJob({ metadata, status }: Job): Finding {
   const ended = status?.conditions?.filter((condition) => condition.status === "True") ?? [];
   if (ended.some(({ type }) => type === "Complete")) return { state: "True", message: `${job} is Complete` };
   const failure = ended.find(({ type }) => type === "Failed");
-  // A Job that was stopped by a deadline of Ostler, and not of its template, has no result.
+  // A Job that was stopped by Ostler's deadline, and not by a deadline of its template, has no result.
   if (failure?.reason === "DeadlineExceeded" && metadata.annotations?.[gateUntilAnnotation]) {
     return { state: "Unknown", message: `${job} exceeded its deadline and was stopped, wanted Complete` };
   }

@@ -22,14 +22,14 @@ const defaultPatience: Patience = { machine: 2000, wave: 10_000, metric: 10_000,
 /** How gates are evaluated. */
 export interface GateManner {
   patience?: Patience;
-  /** Servers that an administrator allows; none by default. */
+  /** Prometheus servers that an administrator allows; none by default. */
   metrics?: MetricsAccess | undefined;
 }
 
 /**
- * Returns one verdict per gate. When the time ends, a gate whose last measurement was false has Failed, and one that
- * could not be measured is Inconclusive; so are gates left open when another one failed. Throws Moot (MachineGone) if
- * the machine was deleted.
+ * Returns one verdict per gate. When the time ends, a gate whose last measurement was false has Failed, and a gate that
+ * could not be measured is Inconclusive. When one gate fails earlier, the gates without a result are Inconclusive.
+ * Throws Moot (MachineGone) if the machine was deleted.
  */
 export function awaitGates(
   kube: Cluster,
@@ -95,7 +95,7 @@ function judgedAt(deadline: number, grace: number): number {
   return deadline <= Date.now() ? Date.now() + grace : deadline;
 }
 
-// A gate's own time begins when the activity was scheduled, in every attempt.
+// The time of a gate begins when the activity was scheduled, so that a retry of the activity does not extend it.
 function askedAt(): number {
   return Context.current().info.scheduledTimestampMs ?? Date.now();
 }

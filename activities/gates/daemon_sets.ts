@@ -66,14 +66,14 @@ function quoted(name: string): string {
 // Whether a DaemonSet should run on a node, by the rule of its controller (Kubernetes, pkg/controller/daemon):
 // nodeSelector and required node affinity match, and every taint that keeps pods off is tolerated.
 
-/** Taints that the controller tolerates for every daemon pod, as they come and go with the node's health. */
+/** Taints that the controller tolerates for every daemon pod, because they come and go with the node's health. */
 const alwaysTolerated = [
   ...["not-ready", "unreachable", "disk-pressure", "memory-pressure", "pid-pressure", "unschedulable"],
 ].map((name) => `node.kubernetes.io/${name}`);
 
 /**
- * Returns whether the DaemonSet should run a pod on the node. Pure; for a moment after a change of the DaemonSet, its
- * controller may not have acted on that yet.
+ * Returns whether the DaemonSet should run a pod on the node. Pure; shortly after a change of the DaemonSet, its
+ * controller may not have created or deleted the pod yet.
  */
 export function wantsPodOn(placement: Placement, node: V1Node): boolean {
   const { nodeSelector, affinity, tolerations, hostNetwork } = placement;

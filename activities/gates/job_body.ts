@@ -4,10 +4,10 @@ import type { ObjectBody } from "../kube/resources.ts";
 import type { Subject } from "./subject.ts";
 import type { CronJob } from "./workloads.ts";
 
-/** The subject of the Job; also on its pods, where the downward API passes annotations to a container. */
+/** Annotation with `gateKey`; the pods of the Job have it too, because the downward API can pass it to a container. */
 export const gateKeyAnnotation = "ostler.dev/gate-key";
 
-/** Time (RFC 3339) at which a Job is stopped; only on a Job whose template sets no deadline, so that Ostler sets it. */
+/** Annotation with the time (RFC 3339) at which a Job is stopped; only if Ostler and not the template set that time. */
 export const gateUntilAnnotation = "ostler.dev/gate-until";
 
 const dayInSeconds = 86_400;
@@ -17,15 +17,15 @@ export function gateKey({ pool, gate, key }: Subject): string {
   return `${pool.namespace}/${pool.name}/${gate.name}/${key}`;
 }
 
-/** Returns a name of at most 63 characters, as it becomes a label of the Job's pods. */
+/** Returns a name of at most 63 characters, because it becomes a label of the Job's pods. */
 export function jobName(subject: Subject, cronJob: string): string {
   const hash = createHash("sha256").update(gateKey(subject)).digest("hex").slice(0, 12);
   return `${cronJob.slice(0, 43).replace(/[-.]+$/, "")}-ostler-${hash}`;
 }
 
 /**
- * Returns a Job without an owner, so it is removed by its own rules: it stops when the activity's time ends, unless the
- * template sets a deadline, and is deleted a day later, or later if the template requires that.
+ * Returns a Job without an owner, which only its own fields end. Kubernetes stops it when the activity's time ends, or
+ * at the template's own deadline. Kubernetes deletes it a day after its end, or later if the template requires that.
  */
 export function jobFor(subject: Subject, { metadata, spec }: CronJob): ObjectBody {
   const { jobTemplate } = spec;
@@ -44,7 +44,7 @@ export function jobFor(subject: Subject, { metadata, spec }: CronJob): ObjectBod
     spec: {
       activeDeadlineSeconds: Math.max(1, Math.ceil((subject.until - Date.now()) / 1000)),
       ...jobTemplate.spec,
-      // Keeps the Job until its result is read, as a deleted Job would run again.
+      // Keeps the Job until its result is read, because a deleted Job would run again.
       ttlSecondsAfterFinished: Math.max(dayInSeconds, Number(jobTemplate.spec["ttlSecondsAfterFinished"] ?? 0)),
       template: { ...template, metadata: podMetadata },
     },

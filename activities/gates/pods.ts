@@ -24,7 +24,7 @@ export async function lookAtPods({ kube, machine, node }: Subject, check: Pods):
   return { state: "True", message: counted };
 }
 
-/** Lists pods page by page; without a namespace those of all namespaces. */
+/** Lists pods page by page; in all namespaces if `namespace` is missing. */
 export async function listPods(
   kube: Kube,
   { namespace, ...where }: { namespace?: string; labelSelector?: string; fieldSelector?: string },

@@ -3,7 +3,7 @@ import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
 import { z } from "zod";
 
-// Time and value of a sample; a value is a text, as JSON has no NaN.
+// Time and value of a sample; the value is a text, because JSON has no NaN.
 const Sample = z.tuple([z.number(), z.string()]);
 
 const Answer = z.object({
@@ -84,7 +84,7 @@ interface Question {
   signal: AbortSignal;
 }
 
-/** Sends one request on its own connection; the text is "" unless the status is 200, and if it is too long. */
+/** Sends one request on its own connection; the text is "" if the status is not 200 or the response is too long. */
 async function exchange(url: URL, { headers, ca, signal }: Question): Promise<{ status: number; text: string }> {
   const options = { agent: false, headers, signal, ...(ca === "" ? {} : { ca }) };
   const response = await new Promise<IncomingMessage>((resolve, reject) => {

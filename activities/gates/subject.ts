@@ -49,7 +49,7 @@ async function readNodes(kube: Cluster, names: readonly string[]): Promise<V1Nod
   return nodes.filter((node) => node !== undefined);
 }
 
-/** Milliseconds that one list of all nodes serves the gates of all pools. */
+/** Milliseconds for which the gates of all pools use the same list of all nodes. */
 const listedMs = 5_000;
 
 function allNodes(kube: Cluster): Promise<V1Node[]> {

@@ -1,6 +1,4 @@
-/**
- * Approves the certificate request of a node that a machine of Ostler is about to become; leaves all others undecided.
- */
+/** Approves the certificate request of a kubelet if a machine of Ostler waits for its node; leaves others undecided. */
 import type { Cluster } from "../cluster.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { readNewcomers } from "../backends/registry.ts";
@@ -33,8 +31,8 @@ export type Verdict = { is: "Approved" | "Moot" } | { is: "Left"; why: string };
 const conflicts = [404, 409];
 
 /**
- * Reads current data and approves the request if it passes. May run twice, or concurrently with another process: only
- * one of two requests for a node gets its name.
+ * Reads current data and approves the request if `faultOf` finds no fault. Safe to run twice for one request, or
+ * concurrently in another process. Of two requests for one node, `approvals` lets only the first pass.
  */
 export async function approveNode(deps: ApproveDeps, request: NodeRequest): Promise<Verdict> {
   if (request.isDecided) return { is: "Moot" };

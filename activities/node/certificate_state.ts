@@ -11,8 +11,8 @@ const pageSize = 500;
 const pages = 4;
 
 /**
- * Describes the newest request for a node with one of these names; without one, the newest requests by bootstrap tokens
- * that were not granted, for nodes with any name. Returns undefined if requests cannot be read.
+ * Describes the newest certificate request for a node with one of these names. If there is none, describes up to three
+ * requests by bootstrap tokens that were not granted, for any node. Returns undefined if requests cannot be read.
  */
 export async function certificateStateOf(kube: Kube, names: string[]): Promise<string | undefined> {
   const requests = await readRequests(kube);

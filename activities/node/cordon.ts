@@ -6,11 +6,11 @@ import type { Kube } from "../kube/client.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { holderOf, isOwnHold } from "./holder.ts";
 
-/** "true" keeps cluster-autoscaler from removing a Node (its FAQ). */
+/** Annotation whose value "true" keeps cluster-autoscaler from removing a Node (FAQ of cluster-autoscaler). */
 export const scaleDownDisabledAnnotation = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
-/** On a Node cordoned by Ostler: the holder. */
+/** Annotation of a Node that Ostler cordoned; its value is that of `holderOf` and names the pool. */
 export const cordonedByAnnotation = "ostler.dev/cordoned-by";
-/** On a Node from which Ostler keeps the autoscaler off: the holder. */
+/** Annotation of a Node from which Ostler keeps the autoscaler off; its value is that of `holderOf`, too. */
 export const keptByAnnotation = "ostler.dev/scale-down-disabled-by";
 
 export interface NodeOf {
@@ -71,7 +71,7 @@ export function ensureNodeKept(kube: Kube, { pool, node }: NodeOf): Promise<void
   });
 }
 
-/** Undoes what `ensureNodeKept` did for this pool; a node that the pool has cordoned stays kept. */
+/** Undoes what `ensureNodeKept` did for this pool; does nothing while the node is cordoned for the pool. */
 export function ensureNodeNotKept(kube: Kube, { pool, node }: NodeOf): Promise<void> {
   return attempting(`allow the autoscaler to remove node "${node}" again`, () => {
     return change(kube, node, ({ metadata }) => {

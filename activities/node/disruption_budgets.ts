@@ -7,7 +7,7 @@ import { selects, statusOf } from "../kube/status.ts";
 import { News, sourceOf } from "../kube/polling.ts";
 import { allPages, type Resource } from "../kube/resources.ts";
 
-/** The PodDisruptionBudgets of the namespaces that a drain touches. */
+/** The PodDisruptionBudgets of the namespaces whose pods a drain evicts. */
 export class DisruptionBudgets {
   readonly #kube: Kube;
   #lists = new Map<string, { at: number; budgets: Promise<V1PodDisruptionBudget[]> }>();
@@ -17,7 +17,8 @@ export class DisruptionBudgets {
   }
 
   /**
-   * Returns the budgets that select a pod, from one list for all pods of a read at `now`; none if they may not be read.
+   * Returns the budgets that select a pod; none if the API server does not let Ostler list them. Calls with the same
+   * `now` share one list per namespace.
    */
   async of(pod: V1Pod, now: number): Promise<V1PodDisruptionBudget[]> {
     const namespace = pod.metadata?.namespace ?? "";

@@ -32,12 +32,15 @@ const told = 20;
 /** Grace period of a forced deletion (s): the default of pods. */
 const forcedGraceSeconds = 30;
 
-/** Ends when no pod has to move any more, when obstacles other than `known` have lasted for 10 s, or at `until`. */
+/**
+ * Drains a node. Returns when no pod has to move any more, when obstacles with another key than `known` have lasted for
+ * 10 s, or at `until`. Returns `Unseen` if the API server did not answer for a while.
+ */
 export async function awaitNodeDrained(kube: Cluster, task: DrainOrder): Promise<DrainOutcome | Unseen> {
   const drain = new Drain(kube, task);
   using news = newsOfDrain(kube, task.node, () => drain.namespaces);
   return await poll<DrainOutcome | Unseen>({
-    until: Number.MAX_SAFE_INTEGER, // remaining pods are a valid result
+    until: Number.MAX_SAFE_INTEGER, // pods that remain at the task's `until` are a result, not an error
     news,
     every: () => drain.restMs,
     gap: 500,
@@ -80,7 +83,7 @@ export class Drain {
     return Math.min(until, lasting, this.#refused.nextAt, Date.now() + this.restMs);
   }
 
-  /** Evicts the pods that may move, and returns what remains. */
+  /** Evicts the pods that may move now, or deletes all if forced. Returns the outcome if the drain ends now. */
   async look(now: number): Promise<{ answer: DrainOutcome } | { missing: string }> {
     const node = await nodeFacts(this.#kube, this.#task.node);
     const pods = node ? await podsToMove(this.#kube, node.name) : [];
@@ -88,7 +91,7 @@ export class Drain {
     const obstacles = this.#task.force ? await this.#force(pods, node, now) : await this.#evict(pods, node, now);
     const key = keyOf(obstacles);
     this.#pace.note(pods, key);
-    // Only pods that may be evicted now are retried, so the pauses of all others must not wake the drain.
+    // Only pods that may be evicted now are retried, so the pauses of all other pods must not wake the drain.
     this.#refused.keep(turnOf(pods, this.#task.rules.order).filter((pod) => !isEnding(pod)));
     this.namespaces = new Set(pods.map((pod) => pod.metadata?.namespace ?? ""));
     if (key !== this.#standing?.key) this.#standing = { key, since: now };
@@ -177,7 +180,7 @@ function wordsOf(pods: V1Pod[], obstacles: Obstacle[]): string {
 
 // The owner of a pod, whom an administrator can contact.
 
-/** Returns the owner as "Deployment default/web", through a ReplicaSet to its owner; "" for a pod without one. */
+/** Returns the owner, such as "Deployment default/web", or the owner of an owning ReplicaSet; "" without an owner. */
 async function ownerOf(kube: Kube, pod: V1Pod): Promise<string> {
   const namespace = pod.metadata?.namespace ?? "";
   const owner = controllerOf(pod.metadata?.ownerReferences);
@@ -249,7 +252,7 @@ async function evict(kube: Kube, pod: V1Pod): Promise<Refusal | undefined> {
   }
 }
 
-/** Status codes when an admission policy or webhook refuses, or the API server cannot reach the webhook. */
+/** Status codes of an eviction that an admission policy or webhook refused, or whose webhook could not be reached. */
 const answered = [400, 403, 422, 429, 500];
 
 // Matches messages of the API server: of its eviction, its authorizer and its namespace admission.

@@ -19,14 +19,14 @@ function hasToMove(pod: V1Pod): boolean {
   return !isDaemon && !isMirror && !isFinished;
 }
 
-/** Returns the pods that may be evicted now: while pods of a lower priority remain, the others stay. */
+/** Returns the pods that may be evicted now: all if `order` is AllAtOnce, otherwise those with the lowest priority. */
 export function turnOf(pods: V1Pod[], order: DrainRules["order"]): V1Pod[] {
   if (order === "AllAtOnce") return pods;
   const lowest = Math.min(...pods.map(priorityOf));
   return pods.filter((pod) => priorityOf(pod) === lowest);
 }
 
-/** Returns the volume whose data would be lost with the pod, if it has one. */
+/** Returns the name of an emptyDir volume of the pod, whose data would be lost with the pod; undefined without one. */
 export function localVolumeOf(pod: V1Pod): string | undefined {
   return pod.spec?.volumes?.find(({ emptyDir }) => emptyDir)?.name;
 }

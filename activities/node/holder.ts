@@ -1,12 +1,12 @@
-/** The owner of a hold, a mark or a cordon. */
+/** Values of annotations that name the pool for which Ostler holds a machine, or marks or cordons a node. */
 import type { PoolKind, PoolRef } from "../../workflows/contracts/mod.ts";
 
-/** Words per kind; an absent kind is the default. */
+/** The word for each kind of pool; a PoolRef without a kind is a MachineDeployment. */
 const words: Partial<Record<PoolKind, string>> = { ScalingGroup: "scaling-group", NodePool: "node-pool" };
 
 /**
- * Returns the value of a pool's holds, marks and cordons, with the pool's kind and name: those with another value are
- * never touched.
+ * Returns the annotation value of a pool's holds, marks and cordons. Holds, marks and cordons with another value are
+ * never changed for this pool.
  */
 export function holderOf({ cluster, kind, namespace, name }: PoolRef): string {
   const id = `${(kind && words[kind]) ?? "machine-deployment"}/${namespace}/${name}`;

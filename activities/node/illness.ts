@@ -7,12 +7,12 @@ export type Illness = NonNullable<Member["ill"]>;
 /** Rules of pools without repair: machines count as unhealthy, but are never replaced. */
 export const neverRepaired: RepairRules = { enabled: false, notReadyFor: 0, conditions: [], maxUnhealthy: 100 };
 
-/** The node of a machine, or when it was first missed (epoch ms). */
+/** The facts about a machine's node, or since when the node has been missing (epoch ms). */
 export type Seen = { facts: NodeFacts } | { goneSince: number; node: string | undefined };
 
 /**
- * Returns why a node is unhealthy, by the rule that is due first, or undefined for a healthy node; without repair none
- * is ever due. Pure.
+ * Returns what makes a node unhealthy, since when, and when its machine is due for replacement. Of several causes,
+ * returns the one that is due first; undefined if there is none. If repair is disabled, no cause is ever due. Pure.
  */
 export function illnessOf(seen: Seen, repair: RepairRules): Illness | undefined {
   const [first] = illnesses(seen, repair).sort((a, b) => a.due - b.due);
@@ -21,7 +21,7 @@ export function illnessOf(seen: Seen, repair: RepairRules): Illness | undefined 
 }
 
 /**
- * Returns whether a node is not Ready, or deleted, for long enough to be unhealthy, whether or not repair is enabled.
+ * Returns whether a node has not been Ready, or has been missing, for at least `notReadyFor`, even if repair is off.
  */
 export function isLost(seen: Seen, { notReadyFor }: RepairRules): boolean {
   const since = !("facts" in seen) ? seen.goneSince : seen.facts.ready ? Infinity : seen.facts.since;

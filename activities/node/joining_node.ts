@@ -1,7 +1,7 @@
 /**
  * Decides whether a certificate request comes from a machine of Ostler that is about to become a node. A token may name
  * the pool; the machine shows that its node is expected. Pure: `approve_node.ts` reads the data. A request for a node
- * that joined before is left to administrators, even if its certificate was lost, as its name is valuable to an
+ * that joined before is left to administrators, even if its certificate was lost, because its name is valuable to an
  * attacker.
  */
 import type { MemberPhase } from "../../workflows/contracts/mod.ts";
@@ -20,8 +20,9 @@ export interface JoinFacts {
 }
 
 /**
- * The requester: a machine of the pool that has this group; a machine of any pool, by the shared account or by a token
- * without a pool's group, such as one from before approve-joining-nodes was set; or a stranger.
+ * The requester. Token: a machine of the pool whose bootstrap tokens have this group. AnyPool: a machine of any pool,
+ * which used the shared service account or a token without a pool's group, such as a token that was created before
+ * approve-joining-nodes was set. Stranger: any other; `says` is a clause that states why.
  */
 export type Asker = { by: "Token"; group: string } | { by: "AnyPool" } | { by: "Stranger"; says: string };
 

@@ -1,6 +1,6 @@
 /**
- * Decides whether the node that a machine names certainly is its own: controllers that match machines and nodes by
- * address give one node to two machines when an address is used again.
+ * Decides whether a node certainly belongs to the machine whose object names it: controllers that match machines and
+ * nodes by address give one node to two machines when an address is used again.
  */
 
 /** The claim of a machine on the node that its object names. */
@@ -40,7 +40,7 @@ export type NodeStanding =
   | { state: "Foreign"; says: string; owner: Rival }
   | { state: "Unclear"; says: string; isFirst: boolean; owner?: Rival };
 
-/** Returns whether a node certainly is that of the machine with this claim; pure. */
+/** Returns whether a node certainly belongs to the machine with this claim, as it does without a claim; pure. */
 export function standingOn({ name, providerId = "" }: ClaimedNode, claim: NodeClaim | undefined): NodeStanding {
   if (!claim) return { state: "Own" };
   const isOf = ({ ids }: Claimant): boolean => ids.some((id) => isSame(id, providerId));
@@ -62,12 +62,12 @@ export function standingOn({ name, providerId = "" }: ClaimedNode, claim: NodeCl
   return { state: "Unclear", says, isFirst: true };
 }
 
-/** Some clouds write a zone or a region into the ID, others do not; the last part names the instance. */
+/** Compares the scheme and the last part, which names the instance; only some controllers write zones into IDs. */
 function isSame(id: string, other: string): boolean {
   return id !== "" && schemeOf(id) === schemeOf(other) && lastOf(id) === lastOf(other);
 }
 
-/** Compares only IDs of one scheme, because the ID of another one does not identify the instance. */
+/** Returns whether the IDs certainly name two instances; IDs with different schemes cannot be compared. */
 function isOther(id: string, other: string): boolean {
   return id !== "" && other !== "" && schemeOf(id) === schemeOf(other) && lastOf(id) !== lastOf(other);
 }

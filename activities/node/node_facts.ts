@@ -16,7 +16,7 @@ export interface NodeFacts {
   /** Keys of the taints with which the cluster keeps pods off a node until it is initialised. */
   initialising: string[];
   kubelet: string;
-  /** Epoch ms of the last change between Ready and not. */
+  /** Epoch ms of the last transition of the condition Ready. */
   since: number;
   /** Value of the node's label `topology.kubernetes.io/zone`. */
   zone?: string;
@@ -32,7 +32,7 @@ export interface NodeCondition {
 
 /**
  * Taints that Kubernetes sets on a new or unhealthy node, and removes by itself (kubernetes.io, "Well-Known Labels,
- * Annotations and Taints"). All others were set on purpose.
+ * Annotations and Taints"). A user or another controller set all other taints on purpose.
  */
 export const passingTaints: readonly string[] = [
   "node.kubernetes.io/not-ready",

@@ -28,7 +28,7 @@ export class NodeWatch extends SharedWatch<NodeFacts> {
     this.#kube = kube;
   }
 
-  /** Returns facts by name; from the watch if it is current, else with a GET each. */
+  /** Returns facts by node name, without absent nodes; from the watch if it is current, else with one GET per node. */
   async find(names: string[], now = Date.now()): Promise<Map<string, NodeFacts>> {
     if (this.#isWorthIt(names.length, now)) this.ask(now);
     const kept = names.flatMap((name) => this.isFresh ? this.get(name) ?? [] : []);

@@ -11,7 +11,7 @@ export interface Obstacle {
   why: string;
 }
 
-/** A pod may take this much longer (ms) than its grace period, as its node reports with a delay. */
+/** A pod may take this much longer (ms) than its grace period, because its node reports with a delay. */
 const delayMs = 10_000;
 
 /** Returns a hash of the blocked pods and the causes, equal while neither changes; "" without obstacles. */
@@ -31,7 +31,7 @@ export function protectedBy(pod: V1Pod, budgets: V1PodDisruptionBudget[]): Obsta
   return { pod, cause: names.join(", "), why: allowed.join(", ") };
 }
 
-/** The API server evicts no pod that several budgets select. */
+/** Describes the budgets of a pod that several budgets select, because the API server does not evict such a pod. */
 export function protectedTwice(pod: V1Pod, budgets: V1PodDisruptionBudget[]): Obstacle {
   const names = budgets.map(({ metadata }) => `${metadata?.namespace}/${metadata?.name}`).join(", ");
   return obstacle(pod, `covered by more than one PodDisruptionBudget${names ? `: ${names}` : ""}`);
@@ -66,7 +66,7 @@ function dueOf(deletionTimestamp: Date | string | undefined): number {
   return new Date(deletionTimestamp ?? 0).getTime();
 }
 
-/** Returns an obstacle whose words contain no numbers that vary. */
+/** Returns an obstacle whose `why` contains no numbers that vary, so that `why` is its `cause` too. */
 export function obstacle(pod: V1Pod, why: string): Obstacle {
   return { pod, cause: why, why };
 }

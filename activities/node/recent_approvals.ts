@@ -1,6 +1,6 @@
 /**
  * Remembers recently approved node names. A token holder can read which names others request, so a second request for a
- * name must wait: until the Node exists, nothing else shows that the first request has the name.
+ * name must wait: until the Node exists, nothing else shows that the first request was approved for the name.
  */
 
 /** Milliseconds for which a request keeps a name; a kubelet registers within seconds of its certificate. */
@@ -24,8 +24,9 @@ export class RecentApprovals {
   }
 
   /**
-   * Gives the name to a request, else returns the other request that has it. A request keeps the name, approved or not:
-   * a lost response may have been an approval, and the same request may be reported again.
+   * Reserves a node's name for a request, and returns undefined; if another request has the name, returns that request.
+   * A reservation remains if the approval fails, because the response may have been lost after the approval. The same
+   * request may reserve its name again.
    */
   take(node: string, request: string): string | undefined {
     const now = Date.now();

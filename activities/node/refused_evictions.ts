@@ -25,7 +25,10 @@ export class RefusedEvictions {
     return this.#refused.has(uidOf(pod));
   }
 
-  /** Returns what blocks a pod while a retry would get the same response; `budgets` are those that protect it now. */
+  /**
+   * Returns what blocks a pod whose eviction was refused; undefined when a retry is due, because its pause has ended or
+   * `budgets`, those that protect the pod now, have changed.
+   */
   standing(pod: V1Pod, budgets: readonly V1PodDisruptionBudget[], now: number): Obstacle | undefined {
     const refused = this.#refused.get(uidOf(pod));
     if (!refused || now >= refused.askAt || refused.state !== stateOf(budgets)) return undefined;
@@ -41,7 +44,7 @@ export class RefusedEvictions {
     this.#refused.set(uidOf(obstacle.pod), { obstacle, state, pauseMs, askAt: now + pauseMs });
   }
 
-  /** Time of the first retry (epoch ms). */
+  /** Time of the earliest retry of a pod (epoch ms); Infinity without one. */
   get nextAt(): number {
     return Math.min(...[...this.#refused.values()].map(({ askAt }) => askAt));
   }

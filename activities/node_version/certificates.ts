@@ -1,7 +1,7 @@
 /**
  * Reads when the certificates of control planes expire, and writes that to the status of their NodeVersion. Each server
  * is read once an hour: the status keeps the results for all workers and across restarts, and the cache of the process
- * keeps those that could not be written. A survey makes its handshakes concurrently, so they delay it by only one.
+ * keeps those that could not be written. A survey makes its handshakes concurrently, to wait only for the slowest one.
  */
 import type { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
@@ -31,7 +31,7 @@ import type { GroupNode } from "./group_nodes.ts";
 
 /** Milliseconds between two reads of a certificate. */
 export const freshMs = 3_600_000;
-/** Maximum handshakes of one survey, which renews the oldest records; the next surveys renew the others. */
+/** Maximum handshakes of one survey, which updates the oldest records; the next surveys update the others. */
 const mostHandshakes = 75;
 /** Maximum certificates in the status, which keeps the most urgent ones. */
 const mostRecords = 400;
@@ -53,9 +53,9 @@ interface Target {
 }
 
 /**
- * Reads certificates that are due, and those of node `again` in any case, and writes all records and the condition;
- * removes both without control planes. Throws Transient after a conflict only if `again` is set, because otherwise the
- * next survey writes the records.
+ * Reads the certificates whose records are an hour old, and those of node `again` in any case. Then writes all records
+ * and the condition CertificatesValid to the status; removes both if there are no control planes. Throws Transient
+ * after a conflict only if `again` is set, because otherwise the next survey writes the records.
  */
 export async function showCertificates(
   kube: Cluster,
@@ -104,8 +104,8 @@ async function readRecords(kube: Cluster, { controlPlanes, known, now, again }: 
   );
   const fresh = new Map(read.map((record) => [keyOf(record), record]));
   return [
-    // A record of the Secret keeps its time while its content is the same, so that reads of workers cause no writes; a
-    // worker that read the Secret earlier than another one does not replace the later record.
+    // A record of the Secret keeps its `readAt` while its other fields are the same, so that reads alone cause no
+    // writes. A worker that read the Secret earlier than another worker does not replace the later record.
     ...records.map((record) => {
       const before = stored.get(keyOf(record));
       if (!isFresh(before)) return record;
@@ -176,7 +176,7 @@ function recordOf(target: Target, { readAt, served }: { readAt: string; served: 
 // Reads the certificates in the Secret with which Ostler connects to etcd, never the key.
 
 interface SecretRead {
-  /** URLs of an etcd that does not run on control planes. */
+  /** URLs of an etcd that does not run on control planes; undefined if the Secret does not list any. */
   endpoints: string[] | undefined;
   records: CertificateRecord[];
 }

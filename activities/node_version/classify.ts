@@ -2,7 +2,10 @@
 import type { PendingNode } from "../kube/update_kinds.ts";
 import type { MarkedNode } from "./marks.ts";
 
-/** Fields of `NodeVersion.status` that list nodes by name; `mints` also have the PendingNode of their join. */
+/**
+ * Fields of `NodeVersion.status`, each of which lists nodes. `donors` are outdated nodes with a replacement, `heirs`
+ * are their replacements, and `mints` are new nodes that replace none and whose join a PendingNode still records.
+ */
 export type NodeClass =
   | "upToDate"
   | "outdated"

@@ -1,7 +1,7 @@
 /** Computes the progress of a NodeVersion, which is complete only when every node matches it. */
 import type { NodeClass } from "./classify.ts";
 
-/** Nodes of each class by name, and the numbers of joining and leaving machines. */
+/** The names of the nodes of each class, and the numbers of joining and leaving machines. */
 export interface NodeCounts {
   nodes: Readonly<Record<NodeClass, readonly string[]>>;
   joins: number;

@@ -7,9 +7,9 @@ import type { SharedWatch } from "../kube/informer.ts";
 import { cordonedByAnnotation, keptByAnnotation, scaleDownDisabledAnnotation } from "../node/cordon.ts";
 import { MarkedNode } from "./marks.ts";
 
-/** On an old node: the pool that chose it for replacement, in the format of `holderOf`. */
+/** Annotation of an old node: the pool that chose it for replacement, in the format of `holderOf`. */
 export const chosenAnnotation = "ostler.dev/chosen-by";
-/** On a new node that replaces another: the ID of the replaced machine. */
+/** Annotation of a new node that replaces another node: the ID of the replaced machine. */
 export const heirAnnotation = "ostler.dev/heir-of";
 
 /** A node of a scaling group. */
@@ -19,7 +19,7 @@ export interface GroupNode extends MarkedNode {
   chosenBy: string;
   /** The ID of the machine that the node replaces; "" without one. */
   heirOf: string;
-  /** Whether autoscalers do not remove the node. */
+  /** Whether an annotation keeps autoscalers from removing the node. */
   isKept: boolean;
   /** The pool that keeps autoscalers from removing the node, in the format of `holderOf`; "" without one. */
   keptBy: string;
@@ -63,12 +63,12 @@ const GroupNode: z.ZodType<GroupNode> = z.unknown().transform((node) => ({
 
 const groupNodes: Resource<GroupNode> = { group: "", version: "v1", plural: "nodes", schema: GroupNode };
 
-/** Returns the watch of the process, which begins with the first caller. */
+/** Returns the watch of all nodes that all callers in this process share. */
 export function groupNodesOf(kube: Cluster): SharedWatch<GroupNode> {
   return kube.watches.of(groupNodes);
 }
 
-/** Returns all nodes, from a list while the watch is not up to date. */
+/** Returns all nodes: from the shared watch if it is up to date, else from a list request. */
 export async function readGroupNodes(kube: Cluster): Promise<GroupNode[]> {
   const watch = groupNodesOf(kube);
   watch.ask();
@@ -78,11 +78,11 @@ export async function readGroupNodes(kube: Cluster): Promise<GroupNode[]> {
 /** The nodes of instances by provider ID in lower case. */
 export interface InstanceNodes {
   nodes: Map<string, GroupNode>;
-  /** Names of nodes that share a provider ID; `nodes` lacks them, as any of them may be the node of the instance. */
+  /** Names of nodes that share a provider ID; `nodes` lacks them: any may be the node of the instance. */
   twins: Map<string, string[]>;
 }
 
-/** Returns the nodes of instances. */
+/** Returns all nodes that have a provider ID. */
 export async function nodesByInstance(kube: Cluster): Promise<InstanceNodes> {
   const found: InstanceNodes = { nodes: new Map(), twins: new Map() };
   for (const [id, nodes] of Map.groupBy(await readGroupNodes(kube), ({ providerId }) => providerId.toLowerCase())) {

@@ -14,12 +14,12 @@ import { type JoiningNode, joiningNodes } from "../kube/update_kinds.ts";
 import { readGroupNodes } from "./group_nodes.ts";
 import { readSurvey } from "./cluster_etcd.ts";
 
-/** Maximum time (ms) for which a record blocks other control planes, as the node of the record may never join. */
+/** Maximum time (ms) for which a JoiningNode blocks other control planes, because its node may never join. */
 const longestMs = 3_600_000;
 
 /**
- * Returns a message about an older record of a control plane that must join first; undefined without one. `isOver`
- * returns whether the deadline of a record has passed.
+ * Returns a message about an older JoiningNode whose control plane must join first; undefined if there is none.
+ * `isOver` returns whether the deadline of a JoiningNode has passed.
  */
 export async function othersFirst(
   kube: Kube,
@@ -41,7 +41,7 @@ function isBefore(one: JoiningNode["metadata"], other: JoiningNode["metadata"]):
   return a < b || (a === b && one.name < other.name);
 }
 
-/** Returns why a node is not a complete control plane; undefined if it is, or if etcd cannot be accessed to check. */
+/** Returns why a node is not a complete control plane; undefined if it is, or if Ostler has no access to etcd. */
 export async function lackOf(kube: Cluster, node: string): Promise<string | undefined> {
   try {
     const survey = await readSurvey(kube);

@@ -25,7 +25,10 @@ const lookAgain = { soon: 5_000, seldom: 60_000, soonFor: 600_000 };
 
 type Step = "Annotate" | "Expire" | "Wait";
 
-/** Annotates the node, or expires the record after its deadline; then deletes the record unless it was modified. */
+/**
+ * Annotates the node that a JoiningNode names, and deletes the JoiningNode. Returns `Waiting` while the node has not
+ * completed its join. After the deadline, deletes the JoiningNode in any case, with an Event if its node did not join.
+ */
 export function ensureNodeAnnotated(
   kube: Cluster,
   { object: { name } }: { object: ClusterObject },
@@ -39,7 +42,7 @@ export function ensureNodeAnnotated(
   });
 }
 
-/** Returns undefined if the record was modified meanwhile. */
+/** Returns undefined if the JoiningNode was modified after it was read. */
 async function admit(kube: Cluster, name: string): Promise<JoiningOutcome | undefined> {
   const record = await ifFound(readClusterObject(kube, joiningNodes, name));
   if (!record) return { outcome: "Gone" };
@@ -111,7 +114,7 @@ async function annotate(
   await kube.core.patchNode({ name, body }, asMergePatch);
 }
 
-/** Deletes the record; returns "Changed" if it differs from the read one, as after a new join of the node. */
+/** Deletes the JoiningNode; returns "Changed" if it was modified after it was read, for example by a new join. */
 async function forget(kube: Kube, { metadata }: JoiningNode): Promise<"Forgotten" | "Changed"> {
   try {
     await ifFound(deleteClusterObject(kube, joiningNodes, metadata));

@@ -9,7 +9,10 @@ import { emitEvents } from "../status/events.ts";
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 
-/** Releases a target to a stage. Throws Moot (GenerationStale) if the NodeVersion has another target. */
+/**
+ * Records in the status that the groups of a stage may take the target of the NodeVersion. Throws Moot
+ * (GenerationStale) if the target has another digest.
+ */
 export function ensureStageReleased(
   kube: Kube,
   { object: { name }, stage, digest }: { object: ClusterObject; stage: VersionStage; digest: string },
@@ -59,7 +62,7 @@ export interface ToldCondition {
 }
 
 /**
- * Writes a condition beside the others unless it is there already, and emits an Event for a new reason; does nothing for a
+ * Writes a condition unless the status already has it, and emits an Event for a new reason; does nothing for a
  * NodeVersion that was deleted.
  */
 export function tellCondition(
@@ -126,7 +129,7 @@ export function askedBy({ spec }: Pick<NodeVersion, "spec">): Target {
 
 type Stage = "ControlPlane" | "Workers";
 
-/** Returns the last released stage from the status; undefined if another target was released. */
+/** Returns the last stage that the status records as released; undefined if that was of another target. */
 export function releasedStage(version: Pick<NodeVersion, "spec" | "status">): Stage | undefined {
   const { stage, digest } = (version.status?.["released"] ?? {}) as { stage?: unknown; digest?: unknown };
   if (digest !== hashOf(askedBy(version))) return undefined;

@@ -5,7 +5,7 @@ import { ApplicationFailure } from "@temporalio/common";
 import { readFile } from "node:fs/promises";
 import type { Notice, NoticeKind, NoticeTarget, PoolRef } from "../../workflows/contracts/mod.ts";
 
-/** Paths of the files with the receivers of notifications; "" for none. Files are read each time, as Secrets rotate. */
+/** Paths of files with the receivers of notifications; "" for none. Read for each delivery, because Secrets rotate. */
 export interface NoticeFiles {
   /** File that contains the URL of a webhook. */
   webhook: string;

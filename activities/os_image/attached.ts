@@ -13,7 +13,7 @@ export interface Attached {
 
 export interface Attachments {
   found: Attached[];
-  /** Some were not read, as there were too many or one could not be read. */
+  /** Whether some were not read, because there were too many or one could not be read. */
   isPartial: boolean;
 }
 
@@ -72,7 +72,8 @@ async function read(
 }
 
 /**
- * Returns undefined for an invalid attachment, which must not hide the others; other failures concern the image too.
+ * Returns the result of `work`; undefined if an attachment is invalid, which must not hide the others. Throws all other
+ * failures of `work`, because they concern the image too.
  */
 async function orNothing<T>(work: Promise<T | undefined>): Promise<T | undefined> {
   try {

@@ -21,13 +21,13 @@ const longestMessage = 1_000;
 /** Attempts before a registry counts as unreachable; they take half a minute if each fails at once. */
 export const registryTries = 6;
 
-/** Returns the failure of an unreachable registry; only the last attempt is not retried. */
+/** Returns the failure of an unreachable registry, which Temporal retries unless this was the last attempt. */
 export function unreachable(message: string, attempt: number): ApplicationFailure {
   const type: TransientType = "RegistryUnreachable";
   return ApplicationFailure.create({ message, type, nonRetryable: attempt >= registryTries });
 }
 
-/** The registry did not answer the question about the image. */
+/** Thrown if the registry did not answer a request about the image. */
 export class RegistryAway extends Error {}
 
 /** Returns the result of `work`, or the refusal for an Unfit that it throws. */
@@ -42,7 +42,7 @@ export async function orRefused<T>(generation: number, work: () => Promise<T>): 
   }
 }
 
-/** Returns whether the reason is missing access to the registry, which leaves the image itself inconclusive. */
+/** Returns whether the reason concerns access to the registry, so that nothing is known about the image itself. */
 function isDoubt(reason: ImageFault | ImageDoubt): reason is ImageDoubt {
   return (["RegistryUnreachable", "RegistryDenied", "CredentialsMissing"] satisfies ImageDoubt[] as string[])
     .includes(reason);

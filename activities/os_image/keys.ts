@@ -11,7 +11,7 @@ export interface TrustedKey {
 
 const block = /^\s*-----BEGIN PUBLIC KEY-----[A-Za-z0-9+/=\s]+-----END PUBLIC KEY-----\s*$/;
 
-/** Reads the keys of a field. Throws Unfit for an unsupported key without quoting it, as it may be a private key. */
+/** Reads the keys of a field. Throws Unfit for an unsupported key, which it does not quote: it may be a private key. */
 export function readKeys(texts: readonly string[], field: string): TrustedKey[] {
   return texts.map((text, at) => {
     const key = block.test(text) ? parsed(text) : undefined;

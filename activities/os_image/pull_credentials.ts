@@ -34,7 +34,7 @@ export async function readPullCredentials(
   throw new Unfit("CredentialsMissing", `${where} does not have a username and password for "${reference.host}"`);
 }
 
-/** Returns the entry that matches the longest part of the repository. */
+/** Returns the credentials of the entry that matches the longest part of the repository; undefined without any. */
 function credentialsFor(
   auths: Record<string, z.infer<typeof Entry>>,
   { host, path }: Pick<Reference, "host" | "path">,
@@ -51,7 +51,7 @@ function credentialsFor(
   return undefined;
 }
 
-/** Normalizes a key: a host, a part of a repository, or the URL of an API; Docker Hub has names of its own. */
+/** Normalizes a key (a host, a part of a repository, or the URL of an API), so that Docker Hub has only one name. */
 function placeOf(key: string): string {
   const plain = key.replace(/^https?:\/\//, "").replace(/\/(v1|v2)?\/?$/, "").replace(/\/+$/, "");
   return plain.replace(/^(index\.)?docker\.io(?=\/|$)/, "registry-1.docker.io");

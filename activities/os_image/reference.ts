@@ -15,7 +15,7 @@ export interface Reference {
 /** The name of Docker Hub in references, and the host of its API. */
 const hub = { name: "docker.io", host: "registry-1.docker.io" } as const;
 
-/** Parses a reference of valid form; undefined without a registry, or with neither a tag nor a digest. */
+/** Parses a reference; undefined if its registry or path is missing or invalid, or if it has neither tag nor digest. */
 export function parseReference(text: string): Reference | undefined {
   const [named = "", digest] = text.split("@");
   const colon = named.lastIndexOf(":");
@@ -32,8 +32,8 @@ export function parseReference(text: string): Reference | undefined {
 }
 
 /**
- * Returns whether the first part of a reference is a host. Docker takes a part without a dot and a port for a path at
- * Docker Hub; Ostler refuses it, as the registry was probably forgotten.
+ * Returns whether the first part of a reference is a host. Docker reads a first part without a dot and a port as a path
+ * at Docker Hub; Ostler refuses it, because the user probably forgot the registry.
  */
 function isHost(host: string): boolean {
   const url = `https://${host}/`;
@@ -46,8 +46,8 @@ function isPath(path: string): boolean {
 }
 
 /**
- * Returns whether a host, with or without a port, is this machine; decided by its text, as DNS may resolve a name to
- * any address.
+ * Returns whether a host, with or without a port, is this machine. Reads only its text, because DNS may resolve a name
+ * to any address.
  */
 export function isLoopback(host: string): boolean {
   const name = host.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1");

@@ -53,8 +53,8 @@ interface Inner {
 }
 
 /**
- * Returns the image for a platform. Without a platform in the image's config, that of the index counts; a different one
- * in the config is an error.
+ * Returns the image for a platform. If the image's config does not name a platform, the platform of its entry in the
+ * index counts. Throws Unfit if the config names another platform, or if neither names one.
  */
 async function imageOf(registry: Registry, { fetched, manifest, listed }: Inner, platform: string): Promise<Found> {
   const config = await configOf(registry, manifest);

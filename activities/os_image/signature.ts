@@ -16,7 +16,7 @@ const Payload = z.object({
 
 const signatureAnnotation = "dev.cosignproject.cosign/signature";
 
-/** The answer for a signature of another digest, which needs neither verification nor a message. */
+/** The result for a signature of another digest, which needs neither verification nor a message. */
 const foreign: Signer = { fault: undefined };
 
 /** Returns the signer of a digest according to one of its attachments; undefined if that is not a signature. */

@@ -4,7 +4,7 @@ export interface Signed {
   /** The bytes that the signatures cover. */
   bytes: Uint8Array;
   signatures: readonly Uint8Array[];
-  /** Content of an envelope, and the envelope as received; a log records the hash of either. */
+  /** The content of an envelope, and the envelope as received; a log entry has the hash of one of them. */
   payload?: Uint8Array;
   envelope?: Uint8Array;
   /** Evidence of a keyless signature; "Unreadable" if it exists but is invalid. */

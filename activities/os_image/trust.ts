@@ -10,7 +10,7 @@ export interface Trust {
   keyless: KeylessTrust | undefined;
 }
 
-/** The trusted signer, or the fault as a clause about "one" of the signatures; undefined if it needs no message. */
+/** The trusted signer, or a clause about the fault of "one" of several signatures; undefined if it needs no message. */
 export type Signer = { signedBy: string } | { fault: string | undefined };
 
 /** Reads the trusted signers of a spec. Throws Unfit, which names the invalid field and quotes no value. */
@@ -39,7 +39,7 @@ export function trustText({ keys, keyless }: Trust): string {
   ].join(" or ");
 }
 
-/** Returns `before` and at most two different faults; "" without faults. */
+/** Returns at most two different faults after the text `before`; "" without faults. */
 export function faultText(signers: readonly Signer[], before: string): string {
   const faults = new Set(signers.flatMap((each) => "fault" in each && each.fault !== undefined ? [each.fault] : []));
   return faults.size === 0 ? "" : `${before}${[...faults].slice(0, 2).join("; ")}`;

@@ -14,8 +14,8 @@ import { askingRegistry, readSubject, specOf } from "./subject.ts";
 import { faultText, type Signer, type Trust, trustText } from "./trust.ts";
 
 /**
- * Verifies a resolved image by the generation of the spec that it was resolved for; `now` is epoch ms. Throws Moot for
- * another generation.
+ * Verifies an image according to the spec that it was resolved for; `now` is epoch ms. Throws Moot (GenerationStale) if
+ * the OSImage was deleted or has another generation.
  */
 export async function verifyImage(
   kube: Kube,

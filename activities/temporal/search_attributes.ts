@@ -15,8 +15,9 @@ export interface RunList {
 }
 
 /**
- * Ensures that every search attribute exists. If Temporal refuses to register one, as a managed server may, it suffices
- * that queries can use it. Else throws an error with the command for an administrator, as no run could be started.
+ * Registers the search attributes that do not exist. If Temporal refuses to register one, as a managed server may, the
+ * attribute counts as registered if queries can use it. Otherwise throws an error with the command that an
+ * administrator must run, because no run could be started.
  */
 export async function ensureSearchAttributes(service: SearchService, list: RunList): Promise<void> {
   const missing: string[] = [];

@@ -12,7 +12,7 @@ export interface TemporalServer {
   access: Pick<NativeConnectionOptions, "tls" | "apiKey" | "metadata">;
 }
 
-/** Values of flags, or of a file of Ostler's own; "" means unset. */
+/** Values of flags, or from Ostler's own settings file; "" means unset. */
 export interface TemporalFlags {
   temporalAddress?: string | undefined;
   temporalNamespace?: string | undefined;
@@ -21,9 +21,9 @@ export interface TemporalFlags {
 type Environment = Record<string, string | undefined>;
 
 /**
- * Reads TEMPORAL_ADDRESS and similar variables, and below them the profile (TEMPORAL_PROFILE, else "default") of
+ * Reads TEMPORAL_ADDRESS and similar variables, and for unset ones the profile (TEMPORAL_PROFILE, else "default") of
  * temporal.toml (TEMPORAL_CONFIG_FILE, else in the user's config folder). Flags win over both. Throws a readable error
- * that quotes no line of the file, as a line may contain a key.
+ * that quotes no line of the file, because a line may contain a key.
  */
 export function readTemporalServer(env: Environment, flags: TemporalFlags = {}): TemporalServer {
   const { namespace, connectionOptions } = withoutLines(() => toClientOptions(profileOf(env)));
@@ -31,7 +31,7 @@ export function readTemporalServer(env: Environment, flags: TemporalFlags = {}):
   return {
     address: flags.temporalAddress || address || "127.0.0.1:7233",
     namespace: flags.temporalNamespace || namespace || "default",
-    // TLS off is passed explicitly, as a connection with an API key would otherwise enable it.
+    // TLS off is passed explicitly, because a connection with an API key would otherwise enable TLS.
     access: { ...(tls === undefined ? {} : { tls }), ...(apiKey ? { apiKey } : {}), ...(metadata ? { metadata } : {}) },
   };
 }
@@ -45,7 +45,7 @@ function profileOf(env: Environment): ClientConfigProfile {
   return profile;
 }
 
-// The library itself ignores a named file that does not exist.
+// Reads the file here, because the library ignores a named file that does not exist, and this must be an error.
 function fileOf({ TEMPORAL_CONFIG_FILE: path }: Environment): string | undefined {
   return path ? readFileSync(path, "utf8") : undefined;
 }
@@ -54,7 +54,7 @@ function profileIn(env: Record<string, string>, data: string | undefined): Clien
   try {
     return loadClientConfigProfile({ overrideEnvVars: env, ...(data === undefined ? {} : { configSource: { data } }) });
   } catch (error) {
-    // The library throws for a file without any profile, which is read here as a file with an empty one.
+    // The library throws for a file without a profile; such a file is read as one with an empty profile.
     if (!(error instanceof TypeError)) throw error;
     return loadClientConfigProfile({ overrideEnvVars: env, configSource: { data: "[profile]" } });
   }

@@ -43,7 +43,7 @@ const Material = z.object({
   tlogEntries: z.array(Entry).max(mostEntries).default([]),
 }).loose();
 
-/** Returns the certificate in the annotations of a layer; undefined without one. */
+/** Returns the certificate in the annotations of a layer; "Unreadable" if it is invalid, undefined if there is none. */
 export function carriedBeside(annotations: Readonly<Record<string, string>>): Certified | "Unreadable" | undefined {
   if (annotations[certificate] === undefined) return undefined;
   const read = Annotations.safeParse(annotations).data;
@@ -61,7 +61,7 @@ function entriesIn(text: string): LogEntry[] | undefined {
   return [{ body, integratedTime, logIndex, logId, promise }];
 }
 
-/** Returns the certificate in the verification material of a bundle; undefined without one. */
+/** Returns the certificate in a bundle's verification material; "Unreadable" if invalid, undefined if there is none. */
 export function carriedIn(material: unknown): Certified | "Unreadable" | undefined {
   const names = typeof material === "object" && material !== null ? Object.keys(material) : [];
   if (!names.includes("certificate") && !names.includes("x509CertificateChain")) return undefined;

@@ -1,7 +1,7 @@
 /**
  * X.509 certificates, limited to the used fields; unknown critical extensions make a certificate invalid. One parser
- * reads all fields, as two parsers could be made to see two certificates in the same bytes: the name of one and the
- * signature of the other.
+ * reads all fields, because an attacker could make two parsers see two certificates in the same bytes: the name of one
+ * and the signature of the other.
  */
 import { Buffer } from "node:buffer";
 import { createPublicKey, type KeyObject, verify } from "node:crypto";

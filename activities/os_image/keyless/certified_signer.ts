@@ -36,7 +36,7 @@ export function certifiedSigner(signed: Signed, certified: Certified, trust: Key
 /** The fault of evidence that cannot be read. */
 export const unreadable = { fault: "one has a certificate or a log entry that cannot be read" };
 
-/** Returns the time of the first valid entry (epoch ms), or the fault of all entries. */
+/** Returns the time of the first valid entry (epoch ms), or a clause about "one" signature: why no entry is valid. */
 function loggedAt(
   entries: readonly LogEntry[],
   { logs }: KeylessTrust,

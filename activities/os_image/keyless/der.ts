@@ -2,7 +2,7 @@
 
 export interface Element {
   tag: number;
-  /** With tag and length, as signatures cover them. */
+  /** The element with its tag and length, because signatures cover these. */
   whole: Uint8Array;
   content: Uint8Array;
 }

@@ -24,8 +24,8 @@ export function identityIn(certificate: x509.X509Certificate): Identity | undefi
 }
 
 /**
- * Returns the only name of a certificate, if it is a URL or an email address, as the text of another type could imitate
- * these.
+ * Returns the only name of a certificate if that is a URL or an email address, because a name of another type could
+ * have the same text; undefined otherwise.
  */
 function subjectOf(certificate: x509.X509Certificate): string | undefined {
   const names = certificate.getExtension(x509.SubjectAlternativeNameExtension)?.names.items ?? [];

@@ -1,4 +1,4 @@
-/** Verifies that a log entry is about a signature, as attackers could attach the entry of another one with its time. */
+/** Verifies that a log entry is about a signature, because attackers could attach the entry of another signature. */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { z } from "zod";

@@ -18,7 +18,7 @@ export interface Challenge {
 const largestToken = 64 * 1024;
 const Token = z.object({ token: z.string().optional(), access_token: z.string().optional() }).loose();
 
-/** Returns the first supported challenge of a `WWW-Authenticate` header; undefined without one. */
+/** Returns the challenge with which a `WWW-Authenticate` header begins; undefined if it is neither Basic nor Bearer. */
 export function parseChallenge(header: string): Challenge | undefined {
   const [, scheme = "", rest = ""] = /^\s*(basic|bearer)\s+(.*)$/i.exec(header.slice(0, 4_096)) ?? [];
   const known = scheme.toLowerCase();
@@ -32,6 +32,7 @@ export function parseChallenge(header: string): Challenge | undefined {
   };
 }
 
+/** The repository to pull from, and how to authenticate. */
 export interface Door {
   /** Path of the repository; only permission to pull is requested. */
   path: string;

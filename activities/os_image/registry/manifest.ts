@@ -48,7 +48,7 @@ export function listedIn(bytes: Uint8Array): Listed[] | undefined {
   return Index.safeParse(parseJson(bytes)).data?.manifests;
 }
 
-/** Returns the config of an image; empty for an artifact without one. */
+/** Returns the config of an image; empty if the content is not one, as for an artifact that is not an image. */
 export function readConfig(bytes: Uint8Array): ImageConfig {
   return ImageConfig.safeParse(parseJson(bytes)).data ?? {};
 }

@@ -63,7 +63,8 @@ export class Registry {
   }
 
   /**
-   * Returns the index of a digest's referrers, from the API or from the tag that replaces it; undefined without one.
+   * Returns the index of the manifests that refer to a digest: from the referrers API, or from the tag that replaces
+   * this API; undefined if there is none.
    */
   async referrers(digest: string): Promise<Uint8Array | undefined> {
     const { status, body } = await this.#ask(`referrers/${digest}`, manifestTypes, largestManifest);
