@@ -14,8 +14,8 @@ const parts: Readonly<Record<string, Part>> = { worker: runWorker, controller: r
 
 /**
  * Runs all parts until `signal` aborts, and resolves when the last has ended. A part that ends by itself ends the
- * others, and its failure is thrown afterwards. Each part has its own port for metrics, and reports its readiness by
- * name: the Service of the webhook must keep the process while Temporal is unreachable.
+ * others, and its failure is thrown afterwards. Each part has its own port for metrics. The readiness of each part has
+ * its own path, so that the Service of the webhook keeps selecting the process while Temporal is unreachable.
  */
 export async function runTogether(
   running: Readonly<Record<string, Part>>,

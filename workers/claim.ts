@@ -1,7 +1,7 @@
 /**
- * Claims a task queue of Temporal for one cluster: the Schedule of an installation has the identity of its cluster. Two
- * clusters with the same Schedule or task queue would run each other's workflows, so the later one is refused. A
- * process that cannot prove the identity of its cluster is refused if the owner is proven, and accepted otherwise.
+ * Claims a task queue of Temporal for one cluster: the Schedule that renews credentials records the UID of its cluster.
+ * Two clusters with the same Schedule or task queue would run each other's workflows, so the later one is refused. A
+ * process that cannot read the UID of its cluster is refused if the Schedule records a UID, and accepted otherwise.
  */
 import type { Client, ScheduleDescription } from "@temporalio/client";
 import { ScheduleNotFoundError } from "@temporalio/client";
@@ -41,15 +41,15 @@ export class Claim {
   readonly #confirmMs: number;
   #looks = 0;
 
-  /** `confirmMs` is longer than another cluster takes from its read of a Schedule to its write. */
+  /** `confirmMs` must be longer than another cluster takes from its read of a Schedule to its write. */
   constructor(config: Config, { confirmMs = 2_000 }: { confirmMs?: number } = {}) {
     this.#config = config;
     this.#confirmMs = confirmMs;
   }
 
   /**
-   * Claims the Schedule and the queue for this cluster, and confirms the claim by another read, as another cluster may
-   * have claimed them at the same time. Throws ClusterConflict.
+   * Claims the Schedule and the queue for this cluster. Reads the Schedule again to confirm a new claim, because
+   * another cluster may have written at the same time. Throws ClusterConflict if another cluster owns either of them.
    */
   async hold(client: Client, self: ClusterIdentity): Promise<void> {
     const own = await readStanding(client, scheduleIdOf(this.#config)) ?? await this.#create(client, self);
@@ -61,16 +61,16 @@ export class Claim {
     if (!own.owner && self.uid !== "") await this.#takeOver(client, self);
   }
 
-  /** Creates the Schedule, and returns the existing one, which another process may have created first. */
+  /** Creates the Schedule unless another process created it first; returns the Schedule that exists then. */
   async #create(client: Client, self: ClusterIdentity): Promise<Standing> {
-    // Both checks are due again, because a new Schedule is younger than those of others.
+    // Both checks are due again, because a new Schedule is younger than the Schedules of other clusters.
     this.#looks = 0;
     await this.#lookAtOthers(client, { own: undefined, self });
     await createCredentialSchedule(client, this.#config, self);
     return await this.#readOwn(client);
   }
 
-  /** Writes the identity on a Schedule without one. Of two clusters that write, the last one owns it. */
+  /** Writes the cluster's identity to a Schedule that has none. Of two clusters that write, the last one owns it. */
   async #takeOver(client: Client, self: ClusterIdentity): Promise<void> {
     await updateCredentialSchedule(client, this.#config, self);
     await setTimeout(this.#confirmMs);

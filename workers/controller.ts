@@ -207,8 +207,8 @@ type DefaultProfile = Awaited<ReturnType<typeof defaultProfiles>>[number];
 const installedAnnotation = "ostler.dev/default-profile";
 
 /**
- * Creates missing profiles, and replaces those with another version, even if Ostler did not install them. Keeps edits
- * without a new version, and profiles that a newer Ostler installed.
+ * Creates missing built-in profiles, and replaces profiles of these names that have another version, even if Ostler did
+ * not install them. Keeps profiles that were edited without a new version, and those that a newer Ostler installed.
  */
 export async function installDefaultProfiles(
   kube: Kube,
@@ -276,7 +276,7 @@ const versions: Resource<SeenVersion> = {
   }),
 };
 
-/** Milliseconds until a renewal is signalled again while certificates expire soon, as a run without hands only ends. */
+/** Milliseconds until a renewal is signalled again: a run without hands-image ends, though certificates expire soon. */
 const renewAgainMs = 3_600_000;
 
 /** The NodeVersion of a group, and the identity of the group. */
@@ -296,8 +296,8 @@ type NodeVersionDeps = Pick<ObjectNews, "tell" | "every"> & Required<Pick<Inform
 };
 
 /**
- * Signals the run of each NodeVersion, and its renewal while a certificate that kubeadm made expires soon, until `signal`
- * aborts.
+ * Signals the rollout of each NodeVersion, and, while a certificate that kubeadm made expires soon, the run that renews
+ * its certificates; until `signal` aborts.
  */
 export async function tellNodeVersions(
   { kube, log, renew, onVersions, ...news }: NodeVersionDeps,

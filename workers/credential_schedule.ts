@@ -15,12 +15,12 @@ export function scheduleIdOf({ cluster }: Pick<Config, "cluster">): string {
   return renewalIdOf(cluster);
 }
 
-/** Milliseconds until the next check: after a success, as a user may delete the Schedule later, and after a failure. */
+/** Milliseconds until the next check: after a success, because a user may delete the Schedule, and after a failure. */
 const pauses = { standing: 600_000, failed: 5_000 };
 
 export interface ScheduleDeps {
   connect: () => Promise<Client>;
-  /** The owner of the Schedule. */
+  /** The cluster that owns the Schedule. */
   self: ClusterIdentity;
   log: Pick<Logger, "info" | "warn">;
   signal: AbortSignal;

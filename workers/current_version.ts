@@ -42,7 +42,8 @@ export async function keepVersionCurrent(config: VersionConfig, deps: VersionDep
   const { current, waiting } = deps.pauses ?? pauses;
   const version = { deployment: deploymentNameOf(config), buildId: config.buildId };
   let known: VersionOutcome | undefined;
-  // A new leader of an older version must not undo the update; once its own version was current, it keeps it current.
+  // A version that became current after the start of this process is an update, which a leader of an older version must
+  // not undo. Once the version of this process was current, it keeps that version current.
   let since: number | undefined = deps.startedAt ?? performance.timeOrigin;
   while (config.buildId !== "" && !signal.aborted) {
     try {

@@ -1,12 +1,12 @@
-/** Pending certificate requests of nodes: each is evaluated when it comes, and again while it stays pending. */
+/** Pending certificate requests of nodes: each is evaluated when it arrives, and again while it stays pending. */
 import type { Logger } from "@temporalio/common";
 import { setTimeout } from "node:timers/promises";
 import type { Verdict } from "../activities/node/approve_node.ts";
 import type { NodeRequest } from "../activities/node/node_requests.ts";
 
-/** Milliseconds between evaluations of one request, doubled from `first` to `last`, as its machine may appear later. */
+/** Milliseconds between evaluations of a request, doubled from `first` to `last`: its machine may appear later. */
 export const looks = { first: 2_000, last: 60_000 };
-/** Requests that are evaluated concurrently. */
+/** Maximum requests that are evaluated concurrently. */
 const width = 20;
 /** Maximum pending requests of one user: a user with a token may send any number, and must not delay others. */
 const mostOfOne = 1_000;
@@ -73,8 +73,8 @@ export class PendingJoins {
   }
 
   /**
-   * Takes turns between users; of one user's requests, those with the fewest evaluations come first, because new
-   * requests are mostly legitimate.
+   * Returns at most `room` requests that are due. Users take turns; of one user's requests, those with the fewest
+   * evaluations come first, because new requests are mostly legitimate.
    */
   #due(room: number): [string, Pending][] {
     const now = Date.now();

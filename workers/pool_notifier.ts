@@ -9,7 +9,7 @@ export interface ReportedRun {
   runId: string;
 }
 
-/** A pool as the watch has it. */
+/** The watched facts about a pool. */
 export interface WatchedPool {
   pool: PoolRef;
   generation: number;
@@ -19,7 +19,7 @@ export interface WatchedPool {
   observed: string;
   /** Digest that the last rollout had read, from the Rollout object. */
   reported: string | undefined;
-  /** Whether the last rollout has not ended, by its Rollout; the controller restarts a terminated one. */
+  /** Whether the last rollout has not ended according to its Rollout; if its run was terminated, it is started anew. */
   isOpen: boolean;
   /** Whether a user aborted the last rollout: only a change of the desired state starts another one. */
   isLeft: boolean;
@@ -42,7 +42,7 @@ export interface PoolNews {
   pool: PoolRef;
   generation: number;
   run?: ReportedRun;
-  /** Whether the desired state is still the reported one, so that the signal does not undo a cancellation by a user. */
+  /** Set if the desired state was signalled or reported before: this signal must not undo a cancellation by a user. */
   isRepeat?: true;
   /** The digest of the desired state, if only that changed: a run that has already read it need not read again. */
   observed?: string;
@@ -66,12 +66,12 @@ export interface NotifierDeps {
 const retellAfterMs = 300_000;
 
 /**
- * machine-controller observes a change within moments, and a run would only wait for that; a run that starts after this
- * time reports the delay.
+ * Milliseconds to wait until machine-controller has observed a change, because a run could only wait for that, too. A
+ * run that starts after this time reports the delay.
  */
 const numberedInMs = 5_000;
 
-/** The longest wait (ms) of a change while machine-controller observes others; a run would wait equally long. */
+/** The longest wait (ms) while machine-controller observes changes of other pools; a run would wait equally long. */
 const turnInMs = 600_000;
 
 /** Times (epoch ms): when machine-controller last observed a waiting change, and since when that change had waited. */
@@ -167,7 +167,7 @@ export class PoolNotifier {
     return now < this.#turnEnds(since) ? "Waiting" : "Over";
   }
 
-  // If machine-controller has observed a later change first, this change does not wait for its turn in the queue.
+  // If machine-controller observed a later change of another pool first, this change waits for `numberedIn` only.
   #turnEnds(since: number): number {
     const { numberedIn = numberedInMs } = this.deps;
     const { at, since: last } = this.#numbering;

@@ -51,8 +51,8 @@ export const ProcessSettings = z.object({
   }),
   workerClusterKubeconfig: setting(text, "", {
     description:
-      "Find MachineDeployments and machines in this kubeconfig's cluster; profiles and configs stay in that of " +
-      "`kubeconfig` (default one cluster)",
+      "Find MachineDeployments and machines in this kubeconfig's cluster; profiles and configs stay in the cluster " +
+      "of `kubeconfig` (default one cluster)",
   }),
   kubeApiQps: setting(wholeNumber(1, 10_000), "1000", {
     description: "Limit API server requests per second of each process",

@@ -18,7 +18,10 @@ export interface ServeDeps {
   pauses?: typeof claimPauses;
 }
 
-/** Runs `work` once the task queue belongs to this cluster, ends it on a conflict, and starts over. */
+/**
+ * Waits until the task queue belongs to this cluster, and runs `work`. If the queue belongs to another cluster later,
+ * aborts `work` and waits again. Returns when `work` ends otherwise, or when `signal` aborts.
+ */
 export async function serveWhileOurs(deps: ServeDeps, work: (serving: AbortSignal) => Promise<void>): Promise<void> {
   while (await isOursAtLast(deps)) {
     const ending = new AbortController();

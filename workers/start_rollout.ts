@@ -18,7 +18,7 @@ export interface Starting {
 }
 
 /**
- * Starts or signals the run of a pool, and returns the run. Safe to call any number of times, as each pool has one
+ * Starts or signals the run of a pool, and returns the run. Safe to call any number of times, because each pool has one
  * workflow ID and the signal only requests another read. After a cancellation that could not be reported, a repeated
  * signal starts a run that only reports the cancellation. Throws while a worker still serves the pool's run under the
  * previous name of this cluster.
@@ -56,8 +56,9 @@ async function wasCancelled(client: Client, workflowId: string): Promise<boolean
 }
 
 /**
- * Ends the run of a pool under the previous name of its cluster, so that no two runs roll out one pool. A Rollout can name
- * any run, also in a copy of a cluster: only a run of this cluster that no worker serves is ended.
+ * Ends the run of a pool under the previous name of its cluster, so that no two runs roll out one pool. Does nothing
+ * unless the run certainly belongs to this cluster, because the Rollout may be from a copied cluster. Throws while
+ * workers serve the run's task queue.
  */
 async function endUnderPreviousName(
   { client, config, self }: Starting,
@@ -82,7 +83,7 @@ async function endUnderPreviousName(
   }
 }
 
-/** Age (ms) up to which a poll shows a running worker: it polls every minute, and Temporal lists it for five. */
+/** Age (ms) up to which a poll shows a running worker, which polls every minute; Temporal lists polls for 5 minutes. */
 const askedLately = 90_000;
 
 /** Returns whether a worker asks Temporal for tasks of the queue. */

@@ -1,6 +1,6 @@
 /**
- * Starts a run for each AutoscalingStrategy; the run configures the cluster-autoscaler by the strategy and the scaling
- * groups.
+ * Starts a run for each AutoscalingStrategy; the run configures the cluster-autoscaler according to the strategy and
+ * the scaling groups.
  */
 import type { Client } from "@temporalio/client";
 import { createHash } from "node:crypto";
@@ -45,7 +45,7 @@ export async function tellAutoscalers({ kube, log, ...news }: AutoscalerDeps, si
   await tellObjects({ ...news, what: "autoscaling strategy", seen, log }, signal);
 }
 
-/** Signals the run of an AutoscalingStrategy to read the strategy and its groups again; starts a run if none is open. */
+/** Signals the run of an AutoscalingStrategy to read the strategy and the groups again; starts one if none is open. */
 export async function keepAutoscaler(client: Client, { cluster, taskQueue }: Config, name: string): Promise<void> {
   const object = cluster === "" ? { name } : { cluster, name };
   await client.workflow.signalWithStart("keepAutoscaler", {
@@ -57,7 +57,7 @@ export async function keepAutoscaler(client: Client, { cluster, taskQueue }: Con
     signal: "autoscalingChanged",
     signalArgs: [],
     staticSummary: `Keep autoscaler ${name}`,
-    staticDetails: `Configures the cluster-autoscaler by AutoscalingStrategy \`${name}\` and the scaling groups.`,
+    staticDetails: `Configures the cluster-autoscaler for AutoscalingStrategy \`${name}\` and the scaling groups.`,
     ...shownOf(cluster),
   });
 }

@@ -26,9 +26,9 @@ const images: Resource<ImageFacts> = {
 export type ImageDeps = Pick<ObjectNews, "tell" | "every"> & Required<Pick<InformerDeps<never>, "kube" | "log">>;
 
 /**
- * Signals each image that is not accepted, until `signal` aborts, because it may have been signed, or its registry may
- * answer again. An accepted image is evaluated again only when its spec changes or a user requests that, so that a
- * moved tag changes no node by itself.
+ * Signals the run of each image that is not accepted, again and again until `signal` aborts, because the image may have
+ * been signed, or its registry may answer again. An accepted image is evaluated again only when its spec changes or a
+ * user requests that, so that a moved tag changes no node by itself.
  */
 export async function tellImages({ kube, log, ...news }: ImageDeps, signal: AbortSignal): Promise<void> {
   const watch = new Informer(images, { kube, log, signal });

@@ -13,7 +13,7 @@ const words: [RegExp, number][] = [
   [/valid authentication credentials|Unauthenticated/, unauthenticated],
 ];
 
-/** Temporal cannot be used; the message has its answer and the remedy. */
+/** Thrown if Temporal cannot be used; the message has Temporal's response and the remedy. */
 export class TemporalTrouble extends Error {
   override readonly name = "TemporalTrouble";
 }

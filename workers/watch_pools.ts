@@ -18,11 +18,12 @@ interface PoolDeps {
   watchAll: (deps: Pick<WatchDeps, "onChange" | "log" | "signal">) => PoolSource & Partial<Pick<AllPools, "missing">>;
 }
 
-/** Watched pools, with the notifications of all Rollouts, and their numbers unless changes may have been missed. */
+/** Watched pools, with the notifications and numbers of their Rollouts. */
 export interface WatchedPools extends PoolWatch {
   start(): Promise<void>;
   /** Kinds of pools whose objects could not be listed yet. */
   missing(): string[];
+  /** Returns the numbers of all Rollouts; undefined while the watch may have missed changes. */
   numbers(): RolloutNumbers[] | undefined;
   notices(): PoolNotice[];
 }

@@ -1,6 +1,6 @@
 /**
  * The webhook process: validates MachineDeployments, profiles and configs when they are written, and holds new machines
- * if no admission policy does.
+ * if no MutatingAdmissionPolicy does.
  */
 import type { Server } from "node:https";
 import { setTimeout } from "node:timers/promises";

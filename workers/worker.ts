@@ -103,7 +103,7 @@ function scrapeOf(
 function installRuntime(config: Config, sdk: string | undefined): Log {
   const logger = createLogger(config.logLevel);
   const metrics = sdk === undefined ? {} : { metrics: { prometheus: { bindAddress: sdk } } };
-  // The process handles signals itself: the runtime would stop running workers, but not pending ones.
+  // The process handles signals itself: the runtime would stop running workers, but not those that are being created.
   Runtime.install({ logger, telemetryOptions: metrics, shutdownSignals: [] });
   return logger;
 }

@@ -1,4 +1,4 @@
-/** The options of a process's workers: one for workflows and short steps, and one for waits. */
+/** The options of a process's workers: one for workflows and short activities, and one for activities that wait. */
 import type { Cluster } from "../activities/cluster.ts";
 import { readFile } from "node:fs/promises";
 import type { ActivityInterceptorsFactory, WorkerOptions } from "@temporalio/worker";
@@ -98,8 +98,8 @@ export function versionOf(
 }
 
 /**
- * Returns the callback that keeps new patches inactive; none by default, because the callback blocks the thread of
- * workflows.
+ * Returns the callback that keeps new workflow patches inactive; none unless `holdPatches` is set, because the callback
+ * blocks the thread of workflows.
  */
 export function patchesOf(
   { holdPatches }: Pick<Config, "holdPatches">,

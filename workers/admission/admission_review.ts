@@ -48,7 +48,7 @@ export interface Verdict {
 /** Validates requests about one kind; a rejection denies the request and asks for a retry. */
 export type Admission = (request: AdmissionRequest, signal: AbortSignal) => Promise<Verdict>;
 
-/** Denies a request that is invalid; one message has the first three faults. */
+/** Denies an invalid request; the message has the first three faults and the number of the others. */
 export function denied(faults: string[], warnings: string[] = []): Verdict {
   const more = faults.length > 3 ? [`and ${faults.length - 3} more`] : [];
   return { denial: { code: 422, message: [...faults.slice(0, 3), ...more].join("; ") }, warnings };

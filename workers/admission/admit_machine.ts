@@ -1,6 +1,7 @@
 /**
- * Holds new Machines from their creation unless their template is the converged one. The rule is that of the policy in
- * deploy/kubernetes/admission/hold_new_machines.yaml, which API servers before Kubernetes 1.36 do not support.
+ * Holds new Machines from their creation unless their template is the converged one. The rule is that of the
+ * MutatingAdmissionPolicy in deploy/kubernetes/admission/hold_new_machines.yaml, which API servers before Kubernetes
+ * 1.36 do not support.
  */
 import type { Logger } from "@temporalio/common";
 import type { ObjectName } from "../../activities/kube/resources.ts";

@@ -46,7 +46,7 @@ function holdingOf(kube: Kube, endpoint: WebhookEndpoint): Configuration {
  */
 export type Registered = "all" | "some" | "outpaced";
 
-/** Updates the configurations. */
+/** Updates the existing webhook configurations: their CA bundles, and the webhook that holds new machines. */
 export async function register(kube: Kube, registration: Registration): Promise<Registered> {
   const { endpoints, trusted, holds } = registration;
   const caBundle = trusted === undefined ? undefined : Buffer.from(trusted).toString("base64");

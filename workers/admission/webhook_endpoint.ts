@@ -26,7 +26,7 @@ interface EndpointSettings {
   systemNamespace: string;
 }
 
-/** Reads the settings. */
+/** Returns the addresses in the settings. */
 export function endpointsOf(settings: EndpointSettings): WebhookEndpoints {
   const { webhookEndpoint, workerWebhookEndpoint, workerClusterKubeconfig } = settings;
   const management = endpointOf(webhookEndpoint, settings);

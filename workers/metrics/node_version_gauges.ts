@@ -31,7 +31,7 @@ export function setVersionGauges(metrics: Metrics, versions: readonly VersionSta
   setCertificateGauges(metrics, all.flatMap(({ certificates }) => certificates), now);
 }
 
-/** Without control planes nothing is exported. */
+/** Exports nothing about a component that has no certificates. */
 function setCertificateGauges(metrics: Metrics, records: readonly CertificateRecord[], now: number): void {
   metrics.clear("ostler_certificates");
   metrics.clear("ostler_certificate_life_left_seconds");

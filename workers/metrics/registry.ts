@@ -95,7 +95,7 @@ function clipped(labels: Labels): Labels {
 /** Maximum series per metric; a thousand pools have one series each for their current image. */
 const mostSeries = 1_000;
 
-/** Series by their last use. */
+/** The series of each metric, in the order of their last use. */
 export class BoundedSeries {
   readonly #used = new Map<string, Map<string, Record<string, string>>>();
   readonly #most: number;
@@ -104,7 +104,7 @@ export class BoundedSeries {
     this.#most = most;
   }
 
-  /** Records a use, and returns the series that must be removed for it. */
+  /** Records a use; returns the least recently used series beyond the maximum, which the caller must remove. */
   use(metric: string, labels: Record<string, string>): Record<string, string>[] {
     const used = this.#used.get(metric) ?? new Map<string, Record<string, string>>();
     this.#used.set(metric, used);

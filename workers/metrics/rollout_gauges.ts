@@ -14,7 +14,7 @@ const steps = ["Joining", "Gates", "Draining", "Removing", "Repairing", "Relievi
 const states = ["desired", "updated", "ready", "failed"] as const;
 /** Phases of a pool at rest: nothing is in progress, and no user is needed. */
 const atRest: readonly string[] = ["", "Converged"];
-/** Maximum number of named pools, first those that need a person, as a change of a whole fleet would name all pools. */
+/** Maximum pools with a series of their own, those that need a person first: a change may concern a whole fleet. */
 const mostNamed = 1_000;
 /** Maximum distinct reasons: Ostler has about thirty, and authors of Rollouts could create any number. */
 const mostReasons = 60;

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 /** Milliseconds for which a scrape may wait for the SDK's metrics. */
 const patienceMs = 2_000;
 
-/** Returns a free loopback address. */
+/** Returns a loopback address with a free port. */
 export async function freeLoopback(): Promise<string> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -22,7 +22,7 @@ export class Lead {
     });
   }
 
-  /** Exports these NodeVersions until the end of the lead. */
+  /** Exports the metrics of these NodeVersions until the controller stops leading. */
   versions(read: () => readonly VersionStatus[]): void {
     this.#versions = read;
   }

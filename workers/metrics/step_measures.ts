@@ -2,7 +2,7 @@
 import type { Measured, Measures, RungAhead } from "../../activities/measures.ts";
 import type { Metrics } from "./registry.ts";
 
-/** All stages are exported, even if no machine waits for them. */
+/** The stages that machines wait for; each is exported, even if no machine waits for it. */
 const rungs: RungAhead[] = ["instance", "address", "registered", "ready", "gates", "drained", "gone", "booted"];
 
 /** Returns the measures of activities as metrics. */
@@ -33,7 +33,7 @@ const alerted = ["InternalError", "AccessDenied"];
 /** Further types of failure with such an alert, by activity. */
 const alertedOf: Record<string, readonly string[]> = { deliverNotice: ["NoticeUndelivered"] };
 
-/** Exports failures of these activities from the start. */
+/** Exports failures of these activities as 0 from the start, so that alerts see the first one. */
 export function expectFailures(metrics: Metrics | undefined, activities: readonly string[]): void {
   for (const activity of activities) {
     const types = [...alerted, ...(alertedOf[activity] ?? [])];

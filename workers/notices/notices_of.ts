@@ -1,4 +1,4 @@
-/** The notifications of a Rollout: its phase, if that needs attention, and the end of the last rollout. */
+/** The notifications of a Rollout: about its phase, if that needs attention, and about the end of the last rollout. */
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import type { RolloutObject } from "../../activities/kube/resources.ts";

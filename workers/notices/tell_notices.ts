@@ -14,7 +14,7 @@ import type { Config } from "../config.ts";
 const lookEveryMs = 5_000;
 /** Age (ms) above which a new leader does not send a notification: it was sent before, or would come too late. */
 const newsForMs = 86_400_000;
-/** Runs that are started concurrently. */
+/** Maximum runs that are started concurrently. */
 const width = 10;
 
 /** A notification with its pool. */

@@ -1,6 +1,6 @@
 /**
- * Traces from a change to a Ready node, by Deno's OpenTelemetry: enabled by OTEL_DENO, and otherwise not loaded. All
- * spans of a run are one trace in any process: its id is derived from the run id, so that histories need not carry it.
+ * Traces from a change to a Ready node with Deno's OpenTelemetry, which is loaded only if OTEL_DENO enables it. The
+ * spans of a run belong to one trace, even from several processes: the trace id is derived from the run id.
  */
 import type { Attributes, Context, Span, Tracer } from "@opentelemetry/api";
 import { CancelledFailure } from "@temporalio/common";

@@ -43,7 +43,7 @@ export interface Circumstances {
  */
 export type DueStep = "begin" | "addAuthority" | "serveAnew" | "dropAuthorities";
 
-/** Returns the step that is due for a usable state, or without a state. */
+/** Returns the step that is due; `state` is undefined if there is no usable one. */
 export function dueStepOf(state: SelfMade | undefined, circumstances: Circumstances): DueStep | undefined {
   if (!state) return "begin";
   const { now, hosts, trustedMs, shownMs, overlapMs } = circumstances;
