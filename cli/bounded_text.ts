@@ -9,8 +9,8 @@ import { UsageError } from "./usage_error.ts";
 export const largestText = 1.5 * 1024 * 1024;
 
 /**
- * Returns the text of a stream; throws UsageError as soon as the stream exceeds the limit. `name` names the stream in
- * that message.
+ * Returns the text of a stream; throws UsageError as soon as the stream exceeds the limit. `name` is what the message
+ * calls the stream, such as "standard input".
  */
 export async function readBounded(stream: AsyncIterable<Uint8Array>, name: string): Promise<string> {
   const chunks: Uint8Array[] = [];

@@ -29,9 +29,9 @@ export interface CheckOptions {
   library: ProfileLibrary;
   /** Trial values of parameters without a default, by name. */
   parameters: Record<string, string>;
-  /** The programs that are installed. */
+  /** The installed external programs, which check the rendered files. */
   validators: ReadonlySet<OutsideValidator>;
-  /** Called before each rendering. */
+  /** Called before each rendering, with the number of renderings done and of all. */
   onProgress: (done: number, all: number) => void;
   /** Cancels the check. */
   signal: AbortSignal;
@@ -43,11 +43,11 @@ export interface ProfileCheck {
   providers: string[];
   renderings: number;
   findings: Finding[];
-  /** The check was cancelled before all renderings were tried. */
+  /** Whether the check was cancelled before all renderings were tried. */
   isCutShort: boolean;
 }
 
-/** Reads a profile, merges its parents in, and renders it for each of its providers and every kubelet minor. */
+/** Checks a profile: merges its parents in, and renders it for each of its providers and each kubelet minor version. */
 export async function checkProfile(source: ProfileSource, options: CheckOptions): Promise<ProfileCheck> {
   const findings = new Findings();
   const ended = (providers: string[] = [], renderings = 0): ProfileCheck => {
@@ -76,7 +76,7 @@ export async function checkProfile(source: ProfileSource, options: CheckOptions)
   return ended(providers, trials.length);
 }
 
-/** Reports every invalid field of the spec. */
+/** Adds a finding for each invalid field of the spec; returns "unusable" if there is one. */
 function judgeFields(source: ProfileSource, findings: Findings): "usable" | "unusable" {
   const parsed = OsProfile.safeParse(source.spec, { error: inWords });
   for (const issue of parsed.error?.issues ?? []) {
@@ -128,7 +128,7 @@ function trialsOfMinors(profile: OsProfile, parameters: Record<string, string>):
   );
 }
 
-/** Renders one combination; returns false when further renderings would add no findings, or the check was cancelled. */
+/** Renders the profile for one trial; returns false if it was cancelled, or more trials would add no findings. */
 async function tryOne(subject: Subject, trial: Trial): Promise<boolean> {
   const { profile, family, findings } = subject;
   const { facts, provider, situation } = trial;
@@ -136,7 +136,7 @@ async function tryOne(subject: Subject, trial: Trial): Promise<boolean> {
   try {
     subject.signal.throwIfAborted();
     const config = await renderConfig(profile, facts, subject.engines);
-    // Files are checked for one kubelet only: the output hardly depends on its version, and the programs are slow.
+    // Files are checked for one kubelet only: the output hardly depends on its version, and external programs are slow.
     if (facts.deployment.kubelet === newestKubelet) await checkFiles(subject, config);
     for (const phase of phases) {
       const userData = generateUserData(config, phase, userDataFacts(facts));

@@ -33,7 +33,10 @@ export interface Subject {
 
 const unitFile = /^\/etc\/systemd\/system\/([^/]+(?:\.d\/[^/]+\.conf)?)$/;
 
-/** Checks each file of a config with the external programs for its type; each text only once. Warns of conflicts. */
+/**
+ * Has the installed external programs check the files of a config, each text once. Warns of files that contradict each
+ * other, such as two definitions of one path.
+ */
 export async function checkFiles(subject: Subject, config: OsConfig): Promise<void> {
   warnOfConflicts(subject, config);
   const units: Record<string, string> = {};
@@ -103,7 +106,7 @@ export interface UserDataCheck {
   where: string;
 }
 
-/** Checks that user-data can be parsed, its size, and with cloud-init its schema. */
+/** Checks that user-data can be parsed and is not too large; if cloud-init is installed, also validates its schema. */
 export async function checkUserData(
   subject: Subject,
   { phase, provider, userData, situation, where }: UserDataCheck,
@@ -121,7 +124,8 @@ export async function checkUserData(
   }
   const warning = sizeWarning({ provider, phase, operatingSystem: profile.osName, text: userData });
   if (warning !== undefined) findings.add({ place, check: "size", severity: "error", message: warning }, where);
-  // The syntax of user-data does not depend on the contents of its files, and each check takes a third of a second.
+  // A check takes a third of a second, so one is made for each phase, situation and kind of provider: other user-data
+  // differs only in the contents of files.
   const kind = JSON.stringify([phase, provider === "aws", situation]);
   if (isIgnition || takeUp(subject, "cloud-init", kind) !== "new") return;
   for (const { severity, message } of await checkCloudConfig(userData, subject.signal)) {

@@ -19,11 +19,11 @@ export interface DiffOptions extends SettingArguments {
   deployment: string;
   files?: string[];
   output: "text" | "json";
-  /** Settings that only the second side has, as `flag=value`. */
+  /** Settings of the second rendering only, as `flag=value`. */
   set?: string[];
 }
 
-/** Shows the changes on the machines; returns exit code 0 without changes, else 1. */
+/** Renders both sides and prints how the machines' files differ; returns exit code 0 without a difference, else 1. */
 export async function diff(terminal: Terminal, options: DiffOptions): Promise<number> {
   const deployment = await readDeployment(terminal, options.deployment);
   const library = await ProfileLibrary.read(terminal, options.files ?? []);

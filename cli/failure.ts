@@ -1,4 +1,4 @@
-/** Failures of commands, by what the caller can do about them; `--help` lists the exit codes. */
+/** The failures of commands: one class for each exit code, which `--help` lists. */
 import { ProfileRefused } from "../profiles/refusal.ts";
 import { UsageError } from "./usage_error.ts";
 
@@ -25,7 +25,9 @@ export class Refusal extends CommandFailure {
   }
 }
 
-/** An unforeseen failure of a command whose exit code 1 is a result: exit code 2. */
+/**
+ * An internal error in a command that uses exit code 1 for a result, such as a difference found by `diff`: exit code 2.
+ */
 export class Untold extends CommandFailure {
   override readonly name = "Untold";
   constructor(cause: unknown) {
@@ -49,7 +51,7 @@ export class Unreachable extends CommandFailure {
   }
 }
 
-/** Returns whether the message of an error is enough for the user. */
+/** Returns whether an error was foreseen, so that users see its message without a stack trace. */
 export function isForeseen(error: unknown): error is Error {
   return error instanceof CommandFailure || error instanceof UsageError || error instanceof ProfileRefused;
 }

@@ -23,7 +23,7 @@ export interface Finding {
   message: string;
 }
 
-/** Collects findings, each only once; `where` names the first combination that had it. */
+/** Collects findings, each only once. `where` describes the rendering that had the finding; the first one is kept. */
 export class Findings {
   readonly #found = new Map<string, Finding>();
 

@@ -56,7 +56,7 @@ export async function checkScript(text: string, signal?: AbortSignal): Promise<O
   });
 }
 
-/** Returns undefined when shellcheck did not finish, or its output exceeded the limit. */
+/** Parses the output of shellcheck; undefined if it is incomplete: shellcheck was stopped, or printed too much. */
 function commentsIn(output: string): ShellComment[] | undefined {
   try {
     return (JSON.parse(output) as { comments: ShellComment[] }).comments;
@@ -74,7 +74,10 @@ export function isShellScript(text: string): boolean {
 // the config installs the programs, and the image has the units.
 const notHere = /is not executable: No such file or directory|^(Failed to (load|create|add) .*|Unit \S+) not found/;
 
-/** Verifies units with systemd, by their file names below /etc/systemd/system; `dir/x` is a drop-in. */
+/**
+ * Returns the warnings of `systemd-analyze verify` about units. `units` has their texts by path below
+ * /etc/systemd/system, where `dir/x` is a drop-in.
+ */
 export async function checkUnits(
   units: Record<string, string>,
   signal?: AbortSignal,

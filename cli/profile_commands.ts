@@ -96,7 +96,7 @@ async function diffOf(
   return await inWorld(given, (world) => diffPool(terminal, world, { ...given, pool: before }));
 }
 
-/** Gives unforeseen failures exit code 2, for commands whose exit code 1 is a result. */
+/** Gives internal errors exit code 2, because exit code 1 is a result of `validate` and `diff`. */
 async function told(found: Promise<number>): Promise<number> {
   try {
     return await found;
@@ -115,7 +115,7 @@ function withParents(command: Command): Command {
 
 function withSettings(command: Command, { settingsHelp = "" }: Wiring): Command {
   return withParents(command)
-    .option("--config <file>", "YAML file of settings, by flag without dashes")
+    .option("--config <file>", "YAML file of settings, keyed by flag without dashes")
     .addHelpText("after", `\nSettings of the machines:\n${settingsHelp}`);
 }
 

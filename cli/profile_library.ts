@@ -33,7 +33,7 @@ export class ProfileLibrary {
     this.#sources = sources;
   }
 
-  /** Reads files and folders that may have parent profiles. */
+  /** Reads the profiles in files and folders, and adds the built-in ones. */
   static async read(terminal: Terminal, files: readonly string[]): Promise<ProfileLibrary> {
     const read = await Promise.all(files.map((file) => readObjects(terminal, file)));
     const builtIn = await defaultProfiles();
@@ -52,7 +52,7 @@ export class ProfileLibrary {
     return this.#sources.find((source) => source.name === name);
   }
 
-  /** Parses a profile and merges its parents in; throws ProfileRefused. */
+  /** Parses a profile and merges its parents in; throws ProfileRefused if the profile or a parent is invalid. */
   async resolve(source: ProfileSource): Promise<OsProfile> {
     return await resolveProfile(parseProfile(source.spec), (name) => {
       const parent = this.find(name);
@@ -78,7 +78,10 @@ function parentName({ spec }: ProfileSource): string | undefined {
   return parent?.name;
 }
 
-/** Returns the profiles that an argument names: all profiles of a file, or the one of that name in the library. */
+/**
+ * Returns the profiles that an argument names: all profiles of a file, or the profile of that name in the library.
+ * Throws UsageError if there are none.
+ */
 export async function profilesNamed(
   terminal: Terminal,
   library: ProfileLibrary,
@@ -98,7 +101,10 @@ export async function profilesNamed(
   throw new UsageError(`Failed to use "${argument}": it has no OperatingSystemProfile`);
 }
 
-/** Returns the profile that an argument names; of several, the one that the MachineDeployment names. */
+/**
+ * Returns the profile that an argument names, with its parents merged in. Of several profiles in a file, returns the
+ * one that the MachineDeployment names (`wanted`).
+ */
 export async function profileNamed(
   terminal: Terminal,
   library: ProfileLibrary,
@@ -126,7 +132,7 @@ export async function profileNamed(
   }
 }
 
-/** Returns the start of a profile in its file; the name of a built-in profile. */
+/** Returns the line at which a profile starts in its file; for a built-in profile, its name in place of a file. */
 export function startOf({ name, object }: ProfileSource): Place {
   return object?.placeOf([]) ?? { file: name };
 }

@@ -43,7 +43,7 @@ export async function runProgram(
     }
     const rest = settings?.withoutSettings(args) ?? args;
     const command = rest.find((argument) => !argument.startsWith("-"));
-    // Commander gets the arguments that are not settings, or all of them for commands without settings.
+    // Commander does not know the settings of machines, so they are removed from commands that accept them.
     await program.parseAsync(takeSettings.includes(command ?? "") ? rest : args, { from: "user" });
     return code;
   } catch (error) {

@@ -11,7 +11,7 @@ import { readTextFile } from "./yaml_file.ts";
 export interface SettingArguments {
   /** The whole command line; arguments that are not settings are ignored. */
   argv: string[];
-  /** A YAML file of settings, by flag. */
+  /** Path of a YAML file of settings, keyed by flag without dashes. */
   config: string | undefined;
 }
 

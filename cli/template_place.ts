@@ -11,7 +11,8 @@ interface TemplateSite {
 }
 
 /**
- * Returns the line in a profile's file that caused a refusal; `family` has the profile, then its parents.
+ * Returns the line in a profile's file that caused a refusal, or the start of the profile if that line is unknown.
+ * `family` has the profile, then its parents.
  */
 export function refusalPlace(family: readonly ProfileSource[], { cause }: ProfileRefused): Place {
   const own = family[0] ? startOf(family[0]) : { file: "" };
@@ -21,7 +22,7 @@ export function refusalPlace(family: readonly ProfileSource[], { cause }: Profil
   return site ? site.source.object?.placeOfLine(site.path, line) ?? startOf(site.source) : own;
 }
 
-/** Returns the line of the file or unit that a fault of Ignition names; undefined if no profile has it. */
+/** Returns the line of the file or unit that a message about Ignition names; undefined if no profile has it. */
 export function ignitionPlace(family: readonly ProfileSource[], fault: string): Place | undefined {
   const [, kind, name = ""] = /^(?:Failed to write Ignition for )?(file|unit) "([^"]+)"/.exec(fault) ?? [];
   const site = kind === "unit" ? unitSite(family, name) : templateSite(family, name);
@@ -39,7 +40,7 @@ function unitSite(family: readonly ProfileSource[], name: string): TemplateSite 
   return undefined;
 }
 
-/** Returns the place of the file or snippet of this name. */
+/** Returns the place of the file or snippet of this name; undefined if no profile of the family has it. */
 export function templateSite(family: readonly ProfileSource[], name: string): TemplateSite | undefined {
   for (const source of family) {
     const path = templatePath(source.spec, name);

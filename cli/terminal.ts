@@ -70,7 +70,7 @@ export function styled({ isWatched, env }: Terminal, style: Style, text: string)
     : text;
 }
 
-/** Returns the command as the user called it, for suggested commands: `kubectl ostler` as a plugin. */
+/** Returns the name of the program for suggested commands: "kubectl ostler" as a plugin of kubectl, else "ostler". */
 export function calledAs({ env }: Terminal): string {
   return env["OSTLER_CALLED_AS"] || "ostler";
 }

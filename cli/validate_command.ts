@@ -23,8 +23,8 @@ export interface ValidateOptions {
 }
 
 /**
- * Checks profiles and reports defects; returns exit code 1 if there are errors, and throws TimedOut after --timeout
- * without errors.
+ * Checks profiles and prints the findings. Returns exit code 1 if there are errors, else 0. Throws TimedOut if
+ * --timeout passed before all checks ended, and no errors were found until then.
  */
 export async function validate(terminal: Terminal, options: ValidateOptions): Promise<number> {
   const patience = patienceOf(options);
@@ -81,7 +81,9 @@ async function readSources(terminal: Terminal, library: ProfileLibrary, given: s
 async function installed(terminal: Terminal): Promise<OutsideValidator[]> {
   const found = await Promise.all(outsideValidators.map((name) => isInstalled(name, terminal.env["PATH"] ?? "")));
   const missing = outsideValidators.filter((_, index) => !found[index]);
-  if (missing.length > 0) terminal.err(`skipped, because these programs are not installed: ${missing.join(", ")}\n`);
+  if (missing.length > 0) {
+    terminal.err(`checks skipped, because these programs are not installed: ${missing.join(", ")}\n`);
+  }
   return outsideValidators.filter((_, index) => found[index]);
 }
 

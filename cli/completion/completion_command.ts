@@ -23,7 +23,7 @@ export function addCompletion(program: Command, wiring: Wiring): void {
 /** The hidden command that completion scripts call with the words of the line; the last word is being typed. */
 export const completeWord = "__complete";
 
-/** Returns the completions for a line. */
+/** Returns the completions for the words of a command line, in the format of cobra that is described below. */
 export async function suggested(program: Command, { inWorld }: Wiring, words: readonly string[]): Promise<string> {
   const wanted = suggestionsFor(program, words);
   const typed = words.at(-1) ?? "";

@@ -61,9 +61,9 @@ interface Line {
   command: Command;
   /** The number of arguments so far. */
   positions: number;
-  /** An option whose value is missing. */
+  /** The option whose value is being typed; undefined if the last word is not a value. */
   open: Option | undefined;
-  /** Values of options so far, by attribute. */
+  /** Values of options so far, by commander's attribute name, such as `profileNamespace`. */
   values: Record<string, string>;
 }
 

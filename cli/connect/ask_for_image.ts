@@ -9,8 +9,8 @@ import { Refusal, TimedOut } from "../failure.ts";
 import type { EngineOptions, ImageOrder } from "./engine.ts";
 
 /**
- * Requests the evaluation of an image, and returns its result. Starts a run, or signals the open one to evaluate once
- * more, because its last read of the registry may be outdated.
+ * Requests the evaluation of an image, and returns its result. Starts a workflow run; an open run is signalled to
+ * evaluate once more, because it may have read the registry long ago. Throws Refusal if the run fails, and TimedOut.
  */
 export async function askForImage(
   client: Client,

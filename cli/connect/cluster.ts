@@ -1,4 +1,4 @@
-/** Requests of commands to Kubernetes; their failures get an exit code. */
+/** Reads Kubernetes for the commands, and converts failed requests into failures with an exit code. */
 import { type Cluster, openCluster } from "../../activities/cluster.ts";
 import type { CoreV1Event, KubeConfig } from "@kubernetes/client-node";
 import { caOf, connectKube, homeOf, type Kube, listThere } from "../../activities/kube/client.ts";
@@ -14,7 +14,7 @@ export interface NamedCluster {
   name?: string;
   /** The address of the API server, for messages. */
   server: string;
-  /** The namespace of the context, as default. */
+  /** The namespace of the kubeconfig's context, which is the default of `-n`. */
   namespace: string;
   /** Returns the PEM of the CA by which the kubeconfig trusts the API server; "" without one. */
   clusterCa?: () => string;
@@ -71,7 +71,7 @@ export async function listAll(kube: Kube, resource: Resource<unknown>, where: Wh
   });
 }
 
-/** Returns undefined if the user is not allowed to read; throws all other failures. */
+/** Returns the result of a read; undefined if the user is not allowed to read. Throws all other failures. */
 export async function ifAllowed<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
@@ -82,8 +82,8 @@ export async function ifAllowed<T>(work: Promise<T>): Promise<T | undefined> {
 }
 
 /**
- * Returns the objects of all namespaces; only those of one namespace, with `isWhole: false`, if the user is not allowed
- * to read the others.
+ * Returns the objects of all namespaces. If the user is not allowed to list these, returns only the objects of
+ * `namespace`, with `isWhole: false`.
  */
 export async function listReadable(
   kube: Kube,
@@ -101,7 +101,7 @@ interface PageRequest {
 
 interface Page<T> {
   items?: T[];
-  /** In typed answers the client renames `continue` to `_continue`. */
+  /** The client's typed APIs return the token as `_continue`, and its API for custom objects as `continue`. */
   metadata?: { continue?: string; _continue?: string };
 }
 
@@ -158,7 +158,7 @@ export function clusterFailure(server: string, error: unknown): unknown {
     return status === 429 || status >= 500 ? new Unreachable(text) : new Refusal(text);
   }
   const { name, type, message } = error as { name?: string; type?: string; message?: string };
-  // The activities of rollouts classify their failures themselves.
+  // Activities throw an ApplicationFailure, whose type is the kind of failure.
   if (name === "ApplicationFailure") {
     const hint = type === "ProfileMissing" ? `; ${otherCluster}` : "";
     return type === "ApiUnavailable" ? new Unreachable(`${message}`) : new Refusal(`${message}${hint}`);
@@ -167,7 +167,7 @@ export function clusterFailure(server: string, error: unknown): unknown {
   return reason === undefined ? error : new Unreachable(`Failed to reach Kubernetes at ${server}: ${reason}`);
 }
 
-/** Returns the failure of a read that is repeated, because an API server may restart; throws every other failure. */
+/** Returns a failure after which the read can be repeated, such as a restart of the API server; throws every other. */
 export function passingFailure(server: string, error: unknown): Unreachable {
   const failure = clusterFailure(server, error);
   if (failure instanceof Unreachable) return failure;

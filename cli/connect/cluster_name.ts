@@ -17,7 +17,7 @@ export function isClusterName(text: string): boolean {
   return /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(text);
 }
 
-/** Returns the pool with the name of its cluster, as in its workflow id. */
+/** Returns the pool with its cluster's name, if the cluster has one: both make up the workflow id. */
 export function inCluster(cluster: string, pool: PoolRef): PoolRef {
   return cluster === "" ? pool : { cluster, ...pool };
 }

@@ -1,9 +1,9 @@
-/** Requests of commands to Temporal. */
+/** The requests that commands send to Temporal. */
 import type { ImageOutcome, PoolRef, Progress, RolloutPlan } from "../../workflows/contracts/mod.ts";
 import type { TemporalServer } from "../../activities/temporal/temporal_server.ts";
 import type { Answer, Command } from "../../workflows/commands/messages.ts";
 
-/** The commands of a rollout, by the names of their updates. */
+/** The commands that a rollout accepts; each is the name of an update of its workflow. */
 export type CommandName = "pause" | "resume" | "approve" | "promote" | "retry" | "skip" | "abort";
 
 /** A command to a rollout. */
@@ -35,14 +35,14 @@ export interface Step {
   failure?: string;
 }
 
-/** The rollouts in Temporal. */
+/** Reads rollouts in Temporal, and sends commands to them. */
 export interface Engine {
   /**
    * Sends a command and returns the rollout's answer; throws Refusal if the rollout refuses. pause, resume and retry
    * start a run if none is open, because they also affect the next run.
    */
   send(order: Order): Promise<Answer>;
-  /** Returns the progress of an open run; undefined without an open run, or if it does not answer at once. */
+  /** Returns the progress of the open run; undefined if no run is open, or it does not answer within two seconds. */
   progress(pool: PoolRef): Promise<Progress | undefined>;
   /** Returns the plan that a worker makes of a pool now; each wave names at most 20 machines. */
   plan(pool: PoolRef): Promise<RolloutPlan>;

@@ -16,13 +16,13 @@ export class MissingPermissions {
     }
   }
 
-  /** Returns the permissions in the order in which they were missed. */
+  /** Returns the missing permissions in the order of the denied reads. */
   list(): string[] {
     return [...this.#missing];
   }
 }
 
-/** The activities of rollouts classify their failures themselves. */
+/** Returns whether the API server denied a read; activities report this as an ApplicationFailure "AccessDenied". */
 function isDenied(error: unknown): boolean {
   const { name, type } = error as { name?: string; type?: string };
   return statusOf(error) === 403 || (name === "ApplicationFailure" && type === "AccessDenied");

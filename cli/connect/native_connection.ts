@@ -1,5 +1,5 @@
 /**
- * The engine over Temporal's native connection: Deno's own HTTP/2 loses idle connections (see
+ * Connects to Temporal with the native client of its SDK, because Deno's HTTP/2 loses idle connections (see
  * workers/temporal_client.ts).
  */
 import { setTimeout } from "node:timers/promises";
@@ -30,7 +30,7 @@ export function quietRuntime(): Runtime {
   });
 }
 
-/** Connects; throws Unreachable without an answer. */
+/** Connects to the frontend of Temporal; throws Unreachable if it does not answer within five seconds. */
 export async function connectServer({ address, access }: TemporalServer): Promise<NativeConnection> {
   quietRuntime();
   return await inTime(address, NativeConnection.connect({ address, ...access }));
@@ -55,7 +55,7 @@ export async function asksNobody({ address, namespace, access: { tls } }: Tempor
   }
 }
 
-/** Connects and returns the engine of rollouts; throws Unreachable without an answer. */
+/** Connects to Temporal and returns an engine for rollouts; throws Unreachable if Temporal does not answer. */
 export async function connectEngine(options: EngineOptions): Promise<Engine & { close(): Promise<void> }> {
   const { namespace } = options;
   const connection = await connectServer(options);

@@ -1,6 +1,9 @@
 import type { Connect } from "./world.ts";
 
-/** Returns worlds in which a command, once sent to one pool, reaches all even if the reader of its output exits. */
+/**
+ * Wraps `connect` so that a command for several pools reaches all of them: once it was sent to the first pool, the
+ * process keeps running even if the reader of its output, such as `head`, exits.
+ */
 export function seenThrough(connect: Connect): Connect {
   return (terminal, options) => {
     const world = connect(terminal, options);

@@ -1,4 +1,4 @@
-/** The engine of rollouts by a Temporal client. */
+/** Implements Engine with a Temporal client. */
 import {
   type Client,
   WithStartWorkflowOperation,
@@ -23,13 +23,13 @@ import { isLost, temporalFailure } from "./temporal_failure.ts";
 import { askForImage } from "./ask_for_image.ts";
 import { readSteps } from "./workflow_steps.ts";
 
-/** Milliseconds for a query; a watch shows a slower run without its progress. */
+/** Milliseconds to query the progress of a run; `status -w` shows a slower run without its progress. */
 const queryMs = 2_000;
 /** Milliseconds for a plan, while the user waits. */
 const planMs = 60_000;
 const startsRun: readonly CommandName[] = ["pause", "resume", "retry"];
 
-/** Returns the engine for a client of Temporal. */
+/** Returns an engine that uses the client. */
 export function engineOf(client: Client, options: EngineOptions): Engine {
   const { address, cluster } = options;
   const idOf = (pool: PoolRef): string => workflowIdOf(inCluster(cluster, pool));
@@ -46,7 +46,7 @@ async function send(client: Client, options: EngineOptions, order: Order): Promi
   const { pool, name, within } = order;
   const about = `${name} the rollout of "${pool.namespace}/${pool.name}"`;
   const once = (): Promise<Answer> => update(client, options, order);
-  // A command that arrives as a run ends is lost, so this sends it once more: it has the same effect on the next run.
+  // A command that arrives while a run ends is lost, so it is sent once more: its effect on the next run is the same.
   const sent = (): Promise<Answer> => once().catch((error: unknown) => isLost(error) ? once() : Promise.reject(error));
   try {
     return await understood(options.address, () => client.withDeadline(Date.now() + within, sent));

@@ -1,4 +1,4 @@
-/** Reads the story of a workflow from its history: steps with their summaries, waits, and commands of users. */
+/** Reads from a workflow's history what it did: steps with their summaries, waits, and commands of users. */
 import type { Client } from "@temporalio/client";
 import { defaultPayloadConverter, WorkflowNotFoundError } from "@temporalio/common";
 import type { Command } from "../../workflows/commands/messages.ts";
@@ -9,10 +9,10 @@ type Answer = Awaited<ReturnType<Client["workflowService"]["getWorkflowExecution
 type HistoryEvent = NonNullable<NonNullable<Answer["history"]>["events"]>[number];
 type Payload = NonNullable<NonNullable<HistoryEvent["userMetadata"]>["summary"]>;
 
-/** Events that are read for each requested step: scheduled, started, completed, and the workflow's own tasks. */
+/** Events that are read for each requested step: scheduled, started, completed, and those of workflow tasks. */
 const eventsPerStep = 6;
 
-/** Maximum runs of a pool that are read: each change, and each command to a converged pool, may be a run. */
+/** Maximum runs of a pool that are read: each change, and each command to a converged pool, can start a run. */
 const mostRuns = 30;
 
 /** Returns the newest steps of all runs of a workflow id, oldest first; none without a run. */
@@ -28,7 +28,7 @@ export async function readSteps(client: Client, workflowId: string, limit: numbe
   return steps.slice(-limit);
 }
 
-// The newest run is read by itself, because the list of runs lags behind.
+// The newest run is described separately, because the list of runs lags behind.
 async function* runsOf(client: Client, workflowId: string): AsyncGenerator<string> {
   const newest = await client.workflow.getHandle(workflowId).describe().catch(noneForMissing);
   if (newest === undefined) return;

@@ -12,7 +12,7 @@ import type { Server } from "./server.ts";
 /** Default namespace of profiles and configs. */
 export const usualProfileNamespace = "kube-system";
 
-/** The location of Kubernetes and Temporal, and the user; flags of every command on a cluster. */
+/** Flags of every command on a cluster: the location of Kubernetes and Temporal, and the user name to record. */
 export interface ConnectOptions {
   cluster?: string;
   kubeconfig?: string;
@@ -42,12 +42,12 @@ export interface World {
   close(): Promise<void>;
 }
 
-/** Makes the world of one command. */
+/** Prepares the connections of one command. */
 export type Connect = (terminal: Terminal, options: ConnectOptions) => World;
 
 type OpenEngine = Engine & { close(): Promise<void> };
 
-/** Makes the world of this process. */
+/** Prepares the connections that the flags and the environment of this process select. */
 export const connectWorld: Connect = (terminal, options) => {
   let cluster: Promise<NamedCluster> | undefined;
   let engine: Promise<OpenEngine> | undefined;

@@ -23,7 +23,7 @@ export async function showAllClusters(terminal: Terminal, world: World, flags: S
   else if (rows.length === 0) terminal.err("Nothing to show: no rollout is open in any cluster\n");
   else terminal.out(tableOf(terminal, rows, { now: world.now(), isWide: flags.output === "wide" }));
   if (rows.length < fleet.total) {
-    terminal.err(`Only ${rows.length} of ${fleet.total} open rollouts are listed, halted ones first\n`);
+    terminal.err(`Only ${rows.length} of ${fleet.total} open rollouts are listed; halted ones were included first\n`);
   }
   if (data === undefined) terminal.err(silenceOf(rows));
   return 0;

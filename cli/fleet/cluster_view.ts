@@ -15,16 +15,16 @@ const [atOnce, placeMs] = [8, 10_000];
 /** Milliseconds for a list of all clusters. */
 const listMs = 30_000;
 
-/** One cluster; a reply without a value has the reason why Temporal did not answer. */
+/** The facts in Temporal about one cluster; a reply without a value has the reason why Temporal did not answer. */
 export interface ClusterView {
   cluster: string;
   place: Reply<Place>;
   polling: Reply<Polling>;
   /** The number of open rollouts by phase, or by what they wait for. */
   rollouts: Reply<Record<string, number>>;
-  /** Epoch ms of the earliest halt among the rollouts that reported it. */
+  /** Epoch ms at which the first of the halted rollouts halted; missing if none of them reported its progress. */
   oldestHalt?: number;
-  /** Open rollouts that did not report progress. */
+  /** The number of open rollouts that did not report progress. */
   unheard: number;
 }
 
@@ -32,7 +32,7 @@ export interface ClusterView {
 export interface Fleet {
   clusters: ClusterView[];
   runs: OpenRun[];
-  /** Open rollouts, including those that are not listed. */
+  /** The number of open rollouts, including those that are not listed. */
   total: number;
   replies: Map<string, Reply<Progress>>;
 }
@@ -98,10 +98,7 @@ function heardOf(runs: readonly OpenRun[], replies: Fleet["replies"]): Pick<Clus
   return { unheard, ...(halts.length > 0 ? { oldestHalt: Math.min(...halts) } : {}) };
 }
 
-/**
- * Milliseconds for the progress of one run, and for that of all runs together; a slow run is shown without its
- * progress.
- */
+/** Milliseconds to read the progress of one run, and of all runs; a slow run is shown without its progress. */
 const patience = { one: 2_000, all: 20_000 };
 
 /**
@@ -116,7 +113,7 @@ const givesUpAfter = 3;
 /** Phases in the order in which their runs are queried: halted rollouts come first. */
 const urgency = ["Halted", "RollingBack", "Rolling", "Repairing"];
 
-/** Temporal's number of the query reject condition for closed runs. */
+/** The number of QUERY_REJECT_CONDITION_NOT_OPEN in Temporal's API: closed runs are not queried. */
 const notOpen = 2;
 
 interface Asking {

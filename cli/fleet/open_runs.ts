@@ -49,7 +49,7 @@ export async function listOpenRuns(server: Server): Promise<OpenRuns> {
   return { runs: [...halted, ...others].slice(0, mostListed), total };
 }
 
-/** Counts the open rollouts of a cluster by phase, if there are too many to list. */
+/** Counts the open rollouts of a cluster by phase without listing them, for a namespace with too many rollouts. */
 export async function countByPhase(server: Server, cluster: string): Promise<Record<string, number>> {
   const query = `${open} AND ${cluster === "" ? "KubernetesCluster IS NULL" : `KubernetesCluster = "${cluster}"`}`;
   const counts = await grouped(server, query) ?? await Promise.all(

@@ -28,10 +28,10 @@ export interface Place {
   cluster: string;
   /** Temporal's namespace. */
   namespace: string;
-  /** UID of the cluster's namespace kube-system; "" if unproven. */
+  /** UID of the cluster's namespace kube-system; "" if its controller could not read that namespace. */
   uid: string;
   taskQueue: string;
-  /** Missing if only open runs belong to the cluster. */
+  /** Missing if the cluster has open runs, but no Schedule. */
   renewals?: Renewals;
 }
 

@@ -22,7 +22,7 @@ export interface Version {
 
 /** The workers of a task queue. */
 export interface Polling {
-  /** The minimum over all queues. */
+  /** The number of workers that poll: the minimum over all queues. */
   workers: number;
   versions: Version[];
   /** Epoch ms of the last poll; missing after five minutes, when a server forgets the poller. */

@@ -1,4 +1,5 @@
 /** The actions that a cluster needs from its administrator, as sentences; pure. */
+import { counted } from "../view/counted.ts";
 import { duration } from "../view/durations.ts";
 import type { ClusterView } from "./cluster_view.ts";
 import type { Place, Renewals } from "./places.ts";
@@ -24,11 +25,14 @@ export function nameOf(cluster: string): string {
   return cluster === "" ? "the cluster without a name" : `"${cluster}"`;
 }
 
-/** Returns every required action; `others` are searched for another name of the same cluster, and its task queue. */
+/**
+ * Returns a sentence for each required action. `others` are all clusters: one of them may be this cluster under another
+ * name, or use the same task queue.
+ */
 export function remediesOf(view: ClusterView, others: readonly ClusterView[], now: number): string[] {
   const told: string[] = [];
   for (const reply of [view.place, view.polling, view.rollouts]) {
-    if ("why" in reply) told.push(`Temporal returned incomplete data: ${reply.why}`);
+    if ("why" in reply) told.push(`a request to Temporal failed, so data is missing: ${reply.why}`);
   }
   const place = "value" in view.place ? view.place.value : undefined;
   const polling = "value" in view.polling ? view.polling.value : undefined;
@@ -38,7 +42,7 @@ export function remediesOf(view: ClusterView, others: readonly ClusterView[], no
   if (halted > 0) {
     const since = view.oldestHalt === undefined ? "" : `, the first for ${duration((now - view.oldestHalt) / 1000)}`;
     const commands = `"ostler status --all-clusters" lists them, and "ostler status" in their cluster shows the reason`;
-    told.push(`${halted} halted${since}: ${commands}`);
+    told.push(`${counted(halted, "rollout")} halted${since}: ${commands}`);
   }
   return told;
 }
@@ -50,18 +54,20 @@ function sharingOf(view: ClusterView, place: Place, others: readonly ClusterView
     if (other.cluster === view.cluster || "why" in other.place) continue;
     const { uid, taskQueue } = other.place.value;
     if (uid !== "" && uid === place.uid && isServed(other)) {
-      told.push(`the same cluster as ${nameOf(other.cluster)}, ${isServed(view) ? bothServed : ofBefore(place)}`);
+      told.push(
+        `this is the same cluster as ${nameOf(other.cluster)}, ${isServed(view) ? bothServed : ofBefore(place)}`,
+      );
     }
     if (taskQueue === place.taskQueue && place.renewals && other.place.value.renewals) {
       told.push(
         `shares task queue "${taskQueue}" with ${
           nameOf(other.cluster)
-        }: the processes of one of the two do not serve; set another --task-queue`,
+        }, but a queue serves only one cluster: set another --task-queue for one of them`,
       );
     }
   }
   if (place.renewals && place.uid === "") {
-    told.push('its identity is unproven: allow its ServiceAccounts to get namespace "kube-system"');
+    told.push('its UID is unproven: allow its ServiceAccounts to get namespace "kube-system"');
   }
   return told;
 }
@@ -90,10 +96,12 @@ function pollingText({ taskQueue }: Place, { workers, lastAt, unpolled, idleCurr
     );
   }
   for (const queue of unpolled) {
-    told.push(`some tasks of task queue "${queue}" wait, as no worker polls for them: check the workers`);
+    told.push(`some tasks of task queue "${queue}" wait, because no worker polls for them: check the workers`);
   }
   if (idleCurrent !== undefined) {
-    told.push(`no worker of the current version "${idleCurrent}" polls: run controller and workers of the same image`);
+    told.push(
+      `no worker of the current version "${idleCurrent}" polls: run controller and workers from the same image`,
+    );
   }
   return told;
 }

@@ -22,7 +22,7 @@ export interface RunState {
   message: string;
   /** Updated machines of the desired number: "3/10"; "" without progress. */
   updated: string;
-  /** Current wave of all, from 1: "2/3"; "" without waves. */
+  /** Number of the current wave, from 1, and of all waves: "2/3"; "" without waves. */
   wave: string;
   /** Epoch ms. */
   since?: number;

@@ -17,7 +17,7 @@ import { bootsOf, type PoolLine } from "./pool_line.ts";
 import { failureOf, Telling } from "./telling.ts";
 
 export interface AdoptFlags extends ConnectOptions {
-  /** The whole command line, which can have settings of the machines. */
+  /** The whole command line, which can contain settings of the machines. */
   argv: string[];
   output: Format;
   dryRun?: boolean;
@@ -29,7 +29,7 @@ export interface AdoptFlags extends ConnectOptions {
 /** Pools that are written concurrently. */
 const width = 8;
 
-/** Runs the command; returns exit code 1 if a step was refused, such as the take-over of a pool. */
+/** Runs the command; returns exit code 1 if a step was refused, such as the take-over of one pool, else 0. */
 export async function adopt(terminal: Terminal, world: World, flags: AdoptFlags): Promise<number> {
   const cluster = await world.cluster();
   const { profileNamespace, dryRun = false } = flags;

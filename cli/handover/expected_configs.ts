@@ -119,7 +119,7 @@ export function isEqual(published: string, rendered: string): boolean {
   return published.length - last.length >= at && published.endsWith(last);
 }
 
-// The settings of the machines: those of the process that renders, which the flags of this command override.
+// The settings of the machines come from the Deployment of Ostler that renders; flags of this command override them.
 
 interface Sources {
   process: RendererProcess | undefined;
@@ -147,7 +147,9 @@ function settingsOf(terminal: Terminal, { process, argv, telling }: Sources): No
   try {
     const readFile = (path: string): string => readFileBoundedSync(resolve(terminal.directory, path));
     const { settings } = readNodeSettings({ argv: [...args, ...argv], env }, readFile);
-    const source = process ? `read from Deployment "${process.deployment}"` : "defaults, as no Deployment was found";
+    const source = process
+      ? `read from Deployment "${process.deployment}"`
+      : "defaults, because no Deployment of Ostler was found";
     const lost = unread.length > 0 ? `, except ${unread.join(" and ")}, whose files only its pods have` : "";
     telling.step({ about, outcome: "Present", message: `${source}${lost}; flags of this command override them` });
     return settings;

@@ -5,7 +5,7 @@ import { sharedNamespace } from "../../activities/kube/client.ts";
 import type { NamedCluster } from "../connect/cluster.ts";
 import type { World } from "../connect/world.ts";
 
-/** Milliseconds after its last renewal at which a Lease is certainly abandoned: clocks differ by less. */
+/** Milliseconds after its last renewal at which a Lease is abandoned, even if two clocks differ by some minutes. */
 const longGone = 3_600_000;
 
 /** Watches a Lease for its duration; returns the Lease if the holder renews it, else undefined. */
@@ -36,7 +36,7 @@ export async function whoIsAtWork(
   const stops = deployments.map((name) => `\`${scaleDown(name)}\``);
   if (deployments.length > 0) {
     const names = deployments.map((name) => `Deployment "${name}"`).join(", ");
-    return [`${what} is running, because it is not scaled down: ${names}; first run ${stops.join(", ")}`];
+    return [`${what} is not scaled down to 0 replicas: ${names}; first run ${stops.join(", ")}`];
   }
   const renewed = await Promise.all(leases.map((where) => renewedLease(world, cluster, where)));
   return renewed.flatMap((lease) =>

@@ -55,7 +55,10 @@ export async function hindrancesOf(
   ];
 }
 
-/** Returns a sentence if a pool's workflow id has another cluster name: the command would end the wrong runs. */
+/**
+ * Returns a sentence about the first pool whose workflow id has another cluster name than this command: the command
+ * would terminate the runs of another cluster. Returns none if all names agree.
+ */
 function misnamed(planned: PlannedPool[], cluster: string): string[] {
   for (const { pool } of planned) {
     const { namespace, name, workflowId } = pool;

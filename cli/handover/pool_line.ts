@@ -21,7 +21,7 @@ export interface ConfigLine {
   profileVersion: string;
   /** The differences from the published config, in words. */
   config: string;
-  /** Texts of machines that differ, without contents, as those can contain secrets. */
+  /** Files of machines that differ, without their contents, which can have secrets. */
   changes: { phase: string; path: string; change: "Added" | "Changed" | "Removed" }[];
   refusal?: { reason: string; message: string };
   warnings: string[];

@@ -1,4 +1,4 @@
-/** `ostler release`: removes the objects of Ostler, and keeps those that Operating System Manager continues with. */
+/** `ostler release`: removes the objects of Ostler, except those that Operating System Manager continues to use. */
 import { readGetterToken } from "../../activities/handover/getter_token.ts";
 import { readWebhooks } from "../../activities/handover/leftovers.ts";
 import { readMarked, takeMarks } from "../../activities/handover/machines.ts";

@@ -4,7 +4,7 @@ import { type KnownProfile, unrenderable } from "../../activities/handover/profi
 import type { Giving } from "../../activities/handover/release_pool.ts";
 import { bootsOf, type PoolLine } from "./pool_line.ts";
 
-/** A pool that is to be given back, and the reasons against that. */
+/** A pool to give back to Operating System Manager, and the reasons not to give it back yet. */
 export interface PlannedPool extends Giving {
   /** Why Operating System Manager cannot render its config. */
   unrenderable?: string;

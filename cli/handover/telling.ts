@@ -35,13 +35,13 @@ export class Telling {
     this.terminal.out(`${plainTable(rows, ["POOL", "PROFILE OF OSTLER", "CONFIG OF OSTLER", "NOTE"])}\n`);
   }
 
-  /** Prints the progress on a terminal. */
+  /** Prints the progress on a terminal, every 20 pools. */
   progress(verb: string, done: number, all: number): void {
     if (!this.terminal.isErrWatched || (done % 20 !== 0 && done !== all)) return;
     this.terminal.err(`${verb} ${done} of ${all}${done === all ? "\n" : "\r"}`);
   }
 
-  /** Prints the data for programs, and returns the exit code. */
+  /** Prints all steps if the format is JSON or YAML; returns exit code 1 if a step was refused, else 0. */
   end(): number {
     const data = asData(this.format, {
       pools: this.#pools,
@@ -60,7 +60,7 @@ export function few(names: readonly string[]): string {
   return `${names.slice(0, most).map((name) => `"${name}"`).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-/** Returns the failure of one pool as text; throws failures that concern the whole cluster. */
+/** Returns the failure of work on one pool as text; undefined without one. Throws failures that affect all pools. */
 export async function failureOf(work: Promise<void>): Promise<string | undefined> {
   try {
     await work;

@@ -12,7 +12,10 @@ const patienceMs = 120_000;
 
 const schedule = (server: Server): string => `Schedule "${renewalIdOf(server.cluster)}"`;
 
-/** Removes the Schedule first, because it starts runs; then terminates the open runs, which no worker continues. */
+/**
+ * Removes the Schedule first, because it starts runs. Then terminates the open runs of the pools, because no worker
+ * continues them. Leaves the runs alone if the Schedule belongs to another cluster.
+ */
 export async function releaseTemporal(
   server: Server,
   { pools, dryRun, uid }: { pools: PoolRef[]; dryRun: boolean; uid: string },
@@ -51,7 +54,7 @@ async function removeSchedule(
   }
 }
 
-// A Schedule without a memo does not prove another owner, so it counts as one of this cluster.
+// A Schedule without a memo does not show its cluster, so it counts as the Schedule of this cluster.
 function isOther(memo: Uint8Array | null | undefined, uid: string): boolean {
   if (!memo || memo.length === 0) return false;
   const owner = JSON.parse(new TextDecoder().decode(memo)) as { uid?: string };

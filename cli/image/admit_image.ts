@@ -20,7 +20,7 @@ export async function admitImage(terminal: Terminal, world: World, flags: OneIma
   else if (outcome.outcome === "Accepted") terminal.out(`OSImage "${name}" is accepted: ${outcome.digest}\n`);
   else {
     const state = outcome.outcome === "Refused" ? "is refused" : "cannot be evaluated now";
-    terminal.err(`OSImage "${name}" ${state}: ${outcome.reason}, ${printable(outcome.message, 1_000)}\n`);
+    terminal.err(`OSImage "${name}" ${state} (${outcome.reason}): ${printable(outcome.message, 1_000)}\n`);
   }
   return outcome.outcome === "Accepted" ? 0 : 1;
 }

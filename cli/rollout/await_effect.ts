@@ -10,10 +10,11 @@ import { readRow } from "./pools.ts";
 import { verdictOf } from "./verdict.ts";
 import { endText, timedOut } from "./watch_command.ts";
 
-/** Milliseconds after a command for which the status may still show the state before it. */
+/** Milliseconds after a command during which the status may still show the state before the command. */
 const staleMs = 15_000;
 /** Pools that are read concurrently. */
 const atOnce = 10;
+/** Milliseconds between two reads of the pools. */
 const lookMs = 1_000;
 
 export interface Effect {
@@ -30,8 +31,8 @@ export interface Ended {
 }
 
 /**
- * Waits for all pools concurrently, and reports each when its wait ends: with the effect, or with a failure. The
- * failure has exit code 1 if the rollout ended otherwise, and 3 if the common time limit passed first.
+ * Waits for all pools concurrently, and calls `tell` for each pool when its wait ends, with a failure if the effect did
+ * not occur. That failure has exit code 1 if the rollout failed, and 3 if the common time limit passed first.
  */
 export async function awaitEffects(
   world: World,

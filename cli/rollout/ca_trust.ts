@@ -18,7 +18,7 @@ import { ifAllowed, listAll } from "../connect/cluster.ts";
 import type { PoolRow } from "./pool_row.ts";
 import { poolName } from "./pools.ts";
 
-/** A pool with what its machines trust of the present CAs. */
+/** How many machines of a pool trust the present CAs. */
 export interface TrustRow extends PoolTrust {
   pool: PoolRef;
   /** Whether new machines get exactly the present CAs. */
@@ -29,19 +29,19 @@ export interface TrustRow extends PoolTrust {
   outdatedTemplates: string[];
 }
 
-/** The present CAs of a cluster, and what the machines of its pools trust of them. */
+/** The present CAs of a cluster, and for each pool how many machines trust them. */
 export interface ClusterTrust {
   /**
-   * The CAs in the given bundle, else in ConfigMap cluster-info; undefined without both, so that each pool is compared
-   * with the CAs that it publishes.
+   * The CAs in the given bundle, else in ConfigMap cluster-info. Undefined if neither exists: each pool is then
+   * compared with the CAs that it publishes.
    */
   present: string[] | undefined;
   rows: TrustRow[];
 }
 
 /**
- * Reads all machines in the namespace, or in all namespaces; returns the given pools. `bundle` is the PEM of the CAs that
- * machines have to trust; by default those in ConfigMap cluster-info.
+ * Reads the machines in the namespace (undefined for all namespaces), and returns a row for each given pool. `bundle`
+ * is the PEM of the CAs that machines have to trust; by default, these are read from ConfigMap cluster-info.
  */
 export async function clusterTrust(
   kube: Kube,
@@ -55,8 +55,8 @@ export async function clusterTrust(
 }
 
 /**
- * Returns what the machines of one pool trust of the bundle that it publishes; undefined if the pool has published at
- * most one bundle (machines are then not read), or if the user is not allowed to read machines.
+ * Returns how many machines of one pool trust the CA bundle that the pool publishes now. Returns undefined if the pool
+ * has published at most one bundle, so that no machine can have an older one, or if the user may not read machines.
  */
 export async function ownTrust(kube: Kube, row: PoolRow, now: number): Promise<TrustRow | undefined> {
   if (row.pool.kind !== undefined || caBundlesIn(row.raw).length < 2) return undefined;
@@ -93,7 +93,7 @@ const Owned = z.object({ metadata: Metadata });
 /** Returns the Machines by the `namespace/name` of their MachineDeployment. */
 async function readMachines(kube: Kube, namespace: string | undefined): Promise<Map<string, SeenMachine[]>> {
   const where = namespace === undefined ? {} : { namespace };
-  // Sets are read after machines, because a set exists before its machines and until they are deleted.
+  // MachineSets are read after Machines, because a set exists before its Machines and until they are deleted.
   const found = (await listAll(kube, machines, where)).flatMap(metadataOf);
   const sets = (await listAll(kube, machineSets, where)).flatMap(metadataOf);
   const poolOf = new Map(sets.map(({ uid, namespace, ownerReferences = [] }) => {

@@ -10,7 +10,7 @@ import type { Selection } from "./pools.ts";
 /** Flags of commands on a cluster. */
 export type ClusterFlags = ConnectOptions & Selection;
 
-/** Runs a command with a world, then closes the world; errors of the API server become failures with an exit code. */
+/** Runs a command with connections that are closed afterwards; errors of the API server get an exit code. */
 export async function inWorld<T>(
   { terminal, connect }: { terminal: Terminal; connect: Connect },
   flags: ConnectOptions,

@@ -15,7 +15,7 @@ export interface NodeStory {
   node: Pick<PoolNode, "name" | "bootId" | "isReady"> & { os: Note };
 }
 
-/** Returns the story of a node; undefined if no node has this name. */
+/** Returns the facts about a node; undefined if no node has this name, or the user is not allowed to read nodes. */
 export async function explainNode(cluster: NamedCluster, name: string, now: number): Promise<NodeStory | undefined> {
   const node = await ifAllowed(readPoolNode(cluster.kube, name));
   if (!node) return undefined;
@@ -81,9 +81,9 @@ function failedText({ failed }: Note, now: number): string {
     `Image ${digest} failed on the node at ${moment(new Date(at).toISOString(), now)}: ${reason}`
   );
   const may = failed.some(({ isReplaceable }) => isReplaceable)
-    ? " With policy ReplaceIfRefused, Ostler instead retries once when its wave comes, and then replaces the node."
+    ? " With policy ReplaceIfRefused, Ostler instead retries once in the node's wave, and then replaces the node."
     : "";
-  const until = "Ostler does not retry that image on the node until a user runs `ostler retry`.";
+  const until = "Ostler does not retry a failed image on the node until a user runs `ostler retry`.";
   return told.length === 0 ? "" : `${told.join("; ")}. ${until}${may}`;
 }
 

@@ -21,7 +21,7 @@ export function isReason(text: string): boolean {
   return form.test(text);
 }
 
-/** Prints a reason; throws Refusal with similar ones for an unknown one. Sends no request. */
+/** Prints the meaning of a reason, without any request; throws Refusal with similar reasons if it is unknown. */
 export function explainReason(terminal: Terminal, reason: string, output: Format): number {
   const upgrade = upgradeReason(reason);
   const remedy = Object.hasOwn(remedies, reason) ? remedies[reason] : undefined;

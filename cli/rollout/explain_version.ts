@@ -1,4 +1,4 @@
-/** `ostler explain nodeversion/NAME`: its conditions, and what the reason of its upgrade of Kubernetes means. */
+/** `ostler explain nodeversion/NAME`: the conditions of a NodeVersion, and the meaning of the reason of its upgrade. */
 import { type UpgradeReason, upgradeReason } from "../../workflows/kubernetes/upgrade_reasons.ts";
 import type { NamedCluster } from "../connect/cluster.ts";
 import { printable } from "../view/printable.ts";
@@ -10,7 +10,7 @@ export interface VersionText {
   text: string;
   ready: VersionRow["ready"];
   kubernetes: VersionRow["kubernetes"];
-  /** Of the reason of condition KubernetesUpgraded, unless all control planes run the version. */
+  /** The meaning of the reason of condition KubernetesUpgraded; missing while the condition is True, or is not set. */
   explanation?: UpgradeReason;
 }
 

@@ -66,14 +66,16 @@ async function poolOf({ kube, name: cluster = "" }: NamedCluster, { metadata }: 
     "MachineDeployment",
   );
   if (owner !== undefined) return inCluster(cluster, { namespace, name: owner });
-  // The name of a MachineSet begins with that of its MachineDeployment; a MachineSet may be deleted before its
-  // machines.
+  // A MachineSet may be deleted before its machines; its name begins with the name of its MachineDeployment.
   const named = (await listAll(kube, machineDeployments, { namespace })).map((one) => metadataOf(one)?.name ?? "");
   const name = makerByName(set, named);
   return name === undefined ? undefined : inCluster(cluster, { namespace, name });
 }
 
-/** Returns the longest name that `made` begins with: "web-blue-x" is of "web-blue" if that exists, not of "web". */
+/**
+ * Returns the longest of `makers` with which the name `made` begins: "web-blue-x" belongs to "web-blue" if that exists,
+ * else to "web". Returns undefined if `made` begins with none of them.
+ */
 export function makerByName(made: string, makers: readonly string[]): string | undefined {
   const fitting = makers.filter((each) => each !== "" && made.startsWith(`${each}-`));
   return fitting.sort((a, b) => b.length - a.length)[0];

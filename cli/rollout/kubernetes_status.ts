@@ -21,7 +21,7 @@ export type PlaneState = "UpToDate" | "BeingUpgraded" | "Halted" | "Waits" | "Ne
 /** A control plane and what it runs; versions are "" if unknown. */
 export interface PlaneRow {
   node: string;
-  /** As its Node reports it, with a vendor's suffix if there is one. */
+  /** The version of the kubelet as the Node reports it, including a vendor's suffix. */
   kubelet: string;
   apiServer: string;
   /** The oldest version among its API server, controller manager and scheduler. */
@@ -32,7 +32,7 @@ export interface PlaneRow {
   state: PlaneState;
 }
 
-/** The Kubernetes of the cluster of a NodeVersion. */
+/** The Kubernetes versions in a cluster, for one NodeVersion. */
 export interface KubernetesRow {
   /** The version that kubeadm recorded; "" for none, undefined if the user may not read it. */
   recorded: string | undefined;
@@ -76,7 +76,10 @@ interface ReadOptions {
   profileNamespace?: string;
 }
 
-/** Reads the nodes, static pods, slots and the version of the cluster with the permissions of the user. */
+/**
+ * Reads, with the permissions of the user, the nodes, the static pods of control planes, the version that kubeadm
+ * recorded, and the slots of the shared budget of control planes.
+ */
 export async function readKubernetes(
   cluster: NamedCluster,
   version: VersionRow,

@@ -78,7 +78,9 @@ async function follow(terminal: Terminal, world: World, { tell, patience: { text
       if (!isAway) terminal.err(`${message}; retrying\n`);
       isAway = true;
     }
-    if (ms > 0 && world.now() - since >= ms) throw new TimedOut(`Stopped after ${text}, as --timeout requires`);
+    if (ms > 0 && world.now() - since >= ms) {
+      throw new TimedOut(`Stopped following the logs: --timeout ${text} has passed`);
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-/** Returns the names most similar to a mistyped one, the most similar first; at most three. */
+/** Returns at most three names that are similar to a mistyped name, the most similar first. */
 export function nearNames(wanted: string, names: Iterable<string>): string[] {
   const most = Math.max(2, Math.floor(wanted.length / 3));
   const ranked = [...new Set(names)].map((name) => {

@@ -1,4 +1,4 @@
-/** NodePools in the form of an object from which a pool's row is read. */
+/** Reads NodePools, in the shape of a MachineDeployment from which `poolRow` makes a row. */
 import { z } from "zod";
 import type { Kube } from "../../activities/kube/client.ts";
 import { NodePool, nodePools } from "../../activities/kube/node_pools.ts";
@@ -9,7 +9,7 @@ import { ifAllowed, listAll } from "../connect/cluster.ts";
 
 const { group, version, plural } = nodePools;
 
-/** Returns the pool as an object; undefined if it does not exist, or is not a NodePool. */
+/** Returns the NodePool of a pool in that shape; undefined if it does not exist, or the pool is of another kind. */
 export async function readNodePoolObject(kube: Kube, pool: PoolRef): Promise<unknown> {
   const name = nodePoolOf(pool);
   if (name === undefined) return undefined;

@@ -16,12 +16,12 @@ export interface VersionRow {
   image: string;
   imageVersion: string;
   components: string;
-  /** The condition Ready; empty before the first evaluation. */
+  /** The condition Ready; its fields are empty before the first evaluation. */
   ready: { status: string; reason: string; message: string };
   /** The last stage that is released; undefined before the first. */
   released: Stage | undefined;
   groups: Record<Stage, PoolRow[]>;
-  /** The Kubernetes version that is wanted, "" for none; its condition is missing before the first survey. */
+  /** The wanted Kubernetes version, "" for none; `upgraded` is missing until a worker has read the control planes. */
   kubernetes: { version: string; upgraded?: { status: string; reason: string; message: string } };
   /** Certificates of its control planes; empty without any. */
   certificates: CertificateRecord[];
@@ -32,14 +32,14 @@ export function versionNamed(text = ""): string | undefined {
   return /^(?:nv|nodeversions?)\/([^/]+)$/i.exec(text)?.[1];
 }
 
-/** Returns the NodeVersions that groups among these pools follow. */
+/** Returns the NodeVersions that the scaling groups among these pools follow. */
 export async function readVersions(cluster: NamedCluster, rows: readonly PoolRow[]): Promise<VersionRow[]> {
   const followed = new Set(rows.flatMap(({ follows }) => follows?.version ?? []));
   if (followed.size === 0) return [];
   return (await allVersions(cluster, rows)).filter(({ name }) => followed.has(name));
 }
 
-/** Returns a NodeVersion, also without groups; throws Refusal with similar names if it does not exist. */
+/** Returns a NodeVersion, even if no group follows it; throws Refusal with similar names if it does not exist. */
 export async function needVersion(cluster: NamedCluster, name: string, rows: readonly PoolRow[]): Promise<VersionRow> {
   const all = await allVersions(cluster, rows);
   const found = all.find((each) => each.name === name);

@@ -20,7 +20,7 @@ export interface Side {
   configDigest: string;
 }
 
-/** Both sides as a summary, and the differences by field. */
+/** Summaries of the last good template and of the new one, and the fields that differ. */
 export interface PendingChange {
   /** Missing if no earlier template is known. */
   before?: Summary;
@@ -69,7 +69,7 @@ function summaryOf({ title, template, configDigest }: Side): Summary {
   return { title, image: imageOf(spec), kubelet: kubeletOf(spec), configDigest };
 }
 
-// The last good template is in the MachineSet with its hash, else in that of the newest revision before the current.
+// The last good template is in the MachineSet with its hash; without one, the newest earlier revision counts as good.
 async function goodSide(kube: Kube, { pool, status }: PoolRow, deployment: unknown): Promise<Side | undefined> {
   const uid = (deployment as { metadata?: { uid?: string } } | undefined)?.metadata?.uid;
   if (uid === undefined) return undefined;

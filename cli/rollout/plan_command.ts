@@ -1,4 +1,4 @@
-/** `ostler plan`: shows what a rollout would do, by the planner of the run itself. */
+/** `ostler plan`: shows what a rollout would do, with the planner that rollouts use. */
 import { clusterFailure } from "../connect/cluster.ts";
 import { usualProfileNamespace, type World } from "../connect/world.ts";
 import { calledAs, type Terminal } from "../terminal.ts";
@@ -38,7 +38,8 @@ export interface PlanFlags extends ClusterFlags {
 const atOnce = 4;
 
 /**
- * Prints the plans of the selected pools, or of a file; changes nothing. A plan that fails does not prevent the others.
+ * Prints the plans of the selected pools, or of a file; changes nothing. With several pools, a plan that fails does not
+ * prevent the others; returns the highest exit code.
  */
 export async function showPlan(terminal: Terminal, world: World, flags: PlanFlags): Promise<number> {
   const cluster = await world.cluster();
@@ -161,7 +162,7 @@ export async function plannedForGroup({ cluster, engine }: PlanPlace, row: PoolR
   };
 }
 
-/** Returns the change of the image only: the components that nodes run are known only from the nodes. */
+/** Returns the change of the image, without the Kubernetes components, which only the nodes show. */
 function changeOf({ status }: PoolRow, { image, imageVersion }: VersionRow): PendingChange {
   const rest = { kubelet: "", configDigest: "" };
   const after = { title: imageVersion || image, image, ...rest };

@@ -27,7 +27,7 @@ export interface Planned {
   plan: RolloutPlan;
   change: PendingChange;
   policy: string;
-  /** Whether a run waits for approval of the plan. */
+  /** When a run waits for approval of the plan. */
   approval: Rules["approval"];
   /** Whether the plan is for the applied MachineDeployment: a plan for any other cannot be approved. */
   isApplied: boolean;
@@ -38,11 +38,11 @@ export interface Planned {
   warnings?: string[];
 }
 
-/** The location of profiles, as in the workers' setting `--namespace`. */
+/** Where plans are made: the cluster, and the namespace of profiles as the workers have it. */
 export interface PlanPlace {
   cluster: NamedCluster;
   profileNamespace: string;
-  /** For pools whose machines only workers can read. */
+  /** Has a worker plan the pools whose machines only workers can read. */
   engine: () => Promise<Pick<Engine, "plan">>;
 }
 

@@ -1,4 +1,4 @@
-/** Plans the upgrade of Kubernetes of a NodeVersion, by the decisions of the run itself. */
+/** Plans the upgrade of Kubernetes of a NodeVersion, with the decisions that the workflow uses. */
 import { z } from "zod";
 import { type AskedKubernetes, readAskedKubernetes } from "../../activities/kubernetes/asked.ts";
 import { apiFindings, drainsImpossible, nodesNotReady } from "../../activities/kubernetes/check.ts";
@@ -20,14 +20,15 @@ import type { PlanPlace } from "./planned.ts";
 import type { PoolRow } from "./pool_row.ts";
 import { readGroup } from "./scaling_groups.ts";
 
-/** The effect of an upgrade, as far as the user may read the facts that decide about it. */
+/** The effect of an upgrade, as far as the user may read the facts that decide it. */
 export interface UpgradePlan {
   version: VersionRow;
   kubernetes: KubernetesRow;
-  /** The present step; undefined if the user may not read the facts that decide about it. */
+  /** The present step; undefined if the user may not read the facts that decide it. */
   step: UpgradeStep["step"] | undefined;
+  /** Reason and message of the present step; undefined if `step` is. */
   standing: UpgradeStanding | undefined;
-  /** The control planes in their order; undefined in the same case as `step`. */
+  /** The control planes in the order of their upgrades; undefined if `step` is. */
   order: PlannedUpgrade[] | undefined;
   /** Why the upgrade would end before all control planes run the version. */
   end: UpgradeStanding | undefined;
@@ -35,7 +36,7 @@ export interface UpgradePlan {
   findings: UpgradeFinding[];
   /** Checks that only a worker makes, or that the user may not make. */
   unchecked: string[];
-  /** Whether policies keep a snapshot of etcd before each control plane; undefined if unknown. */
+  /** Whether policies require a snapshot of etcd before each upgrade of a control plane; undefined if unknown. */
   keepsSnapshot: boolean | undefined;
   /** Permissions that the user lacks. */
   missing: string[];
@@ -59,7 +60,7 @@ export function upgradePlanData(plan: UpgradePlan): object {
   };
 }
 
-/** Plans at `now` (epoch ms); changes nothing. */
+/** Returns the plan of an upgrade at `now` (epoch ms); changes nothing. */
 export async function planUpgrade(
   { cluster, profileNamespace }: Pick<PlanPlace, "cluster" | "profileNamespace">,
   version: VersionRow,
@@ -90,8 +91,8 @@ export async function planUpgrade(
 }
 
 /**
- * Returns why a policy delays the upgrade of a control plane. The policies of all groups count, because only workers
- * know the group of a control plane.
+ * Returns why a policy delays the upgrade of a control plane; undefined if none does. The policies of all groups count,
+ * because only workers know the group of a control plane.
  */
 function heldBy(rules: readonly Rules[], controlPlane: ControlPlaneState, now: number): UpgradeStanding | undefined {
   return rules.map((each) => haltOfRules(controlPlane, each, now)).find((each) => each !== undefined)?.standing;

@@ -1,4 +1,4 @@
-/** A pool as a row: its MachineDeployment, and the status of its Rollout. */
+/** A pool as a row: some fields of its MachineDeployment, ScalingGroup or NodePool, and the status of its Rollout. */
 import { z } from "zod";
 import { Metadata } from "../../activities/kube/resources.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
@@ -111,7 +111,7 @@ export interface PoolRow {
   replicas: number;
   /** The NodeVersion that a scaling group follows, and its stage. */
   follows?: { version: string; stage: "ControlPlane" | "Workers" };
-  /** RFC 3339, of the Rollout. */
+  /** Creation time of the Rollout, in RFC 3339. */
   createdAt?: string;
   /** The unparsed status of the Rollout, for `-o json`. */
   raw?: unknown;
@@ -128,8 +128,8 @@ const Deployment = z.object({
 const Rollout = z.object({ metadata: Metadata, status: z.unknown() });
 
 /**
- * Joins both objects into a row; undefined for an object that is not a pool. `cluster` is the cluster's name in
- * Temporal.
+ * Returns a pool's object and its Rollout as a row; undefined if the first object is not a pool. `cluster` is the
+ * cluster's name in Temporal.
  */
 export function poolRow(deployment: unknown, rollout: unknown, cluster = ""): PoolRow | undefined {
   const { data } = Deployment.safeParse(deployment);

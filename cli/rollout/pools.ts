@@ -34,7 +34,9 @@ export interface Selection {
 /** One pool by name, or several. */
 export type Chosen = { kind: "one"; pool: PoolRef } | { kind: "many"; namespace?: string; labelSelector?: string };
 
-/** Reads the flags; without any, selects all pools of the namespace if `whole`, and else throws UsageError. */
+/**
+ * Reads the flags. Without flags, selects all pools of the namespace if `whole` is true, else throws UsageError.
+ */
 export function chosenBy(selection: Selection, { namespace: usual, name = "" }: NamedCluster, whole: boolean): Chosen {
   const { pool, namespace = usual, selector, all = false, allNamespaces = false } = selection;
   // An empty selector, for example from an unset variable, would select everything.
@@ -171,7 +173,7 @@ async function listNames(kube: Kube, kind: PoolKind, namespace: string): Promise
 
 const namespaced = { MachineDeployment: machineDeployments, NodePool: nodePools };
 
-/** Returns an object as the API server has it; undefined if it does not exist. */
+/** Returns an object unparsed; undefined if it does not exist. */
 export async function rawObject(
   kube: Kube,
   { group, version, plural }: { group: string; version: string; plural: string },

@@ -67,7 +67,7 @@ export async function recreateOutdated(terminal: Terminal, world: World, flags: 
         throw new Refusal("the MachineDeployment was changed after this plan; run the command again");
       }
       const show = `${calledAs(terminal)} status -n ${one.pool.namespace} ${one.pool.name}`;
-      terminal.out(`${poolName(one.pool)}: requested; its policy decides when machines are replaced: \`${show}\`\n`);
+      terminal.out(`${poolName(one.pool)}: replacement requested; its policy sets the pace; see \`${show}\`\n`);
     }));
   return Math.max(...codes);
 }
@@ -99,7 +99,7 @@ async function planOf(place: PlanPlace, row: TrustRow, now: number): Promise<Pla
   // A second request would also replace the machines that the first request has already replaced.
   const { settled, templateHash } = desired.desired;
   if (!settled || !outdatedTemplates.includes(templateHash)) {
-    return { pool, generation, why: "its outdated machines are being replaced already, for a change of the template" };
+    return { pool, generation, why: "a rollout already replaces its outdated machines, because the template changed" };
   }
   const value = { ...withRecreation(deployment, now), kind: "MachineDeployment" };
   const { namespace } = pool;

@@ -1,4 +1,4 @@
-/** The etcd of a cluster as the Rollouts of its groups of control planes report it: a user has no certificate for it. */
+/** The state of etcd from the Rollouts of control planes, because users have no certificate to query etcd itself. */
 import { controlPlanesIn } from "../../activities/kubernetes/planes.ts";
 import type { GroupNode } from "../../activities/node_version/group_nodes.ts";
 import { groupOfPool } from "../../workflows/commands/start_options.ts";
@@ -24,15 +24,15 @@ export interface MemberSeen {
   version: string;
 }
 
-/** A report, with the members by their seats. */
+/** A report; each of its `seats` is a member of etcd with its node and machine. */
 export interface ReportedEtcd {
   seen: EtcdSeen;
   seats: EtcdRow["seats"];
 }
 
 /**
- * Returns the most critical report, because each group reports the whole etcd at its own time; undefined without a
- * report.
+ * Returns the report in which etcd is closest to the loss of its quorum: each group reports all members, but at its own
+ * time. Returns undefined without a report.
  */
 export function reportedEtcd({ groups }: VersionRow): ReportedEtcd | undefined {
   const reports = groups.ControlPlane.flatMap(({ pool, status }) =>
@@ -48,7 +48,7 @@ function reportOf(group: string, { seats, quorum, doubts }: EtcdRow): ReportedEt
   return { seen: { group, ...counts, doubts: doubts.map(({ says }) => says) }, seats };
 }
 
-/** Returns the member on a node, by the name of the node or by its machine; undefined if unknown. */
+/** Returns the etcd member on a node, found by the name of the node or of its machine; undefined if unknown. */
 export function memberOn(etcd: ReportedEtcd | undefined, node: GroupNode): MemberSeen | undefined {
   const { seats = [] } = etcd ?? {};
   const seat = seats.find(({ name }) => name === node.name) ?? seats.find(({ machine }) => machine === machineOf(node));
@@ -58,8 +58,8 @@ export function memberOn(etcd: ReportedEtcd | undefined, node: GroupNode): Membe
 }
 
 /**
- * Returns group and machine of each control plane by the name of its node: as a Rollout reported them, else the machine
- * by the provider ID and group "", because only workers query the cloud.
+ * Returns the group and machine of each control plane, by the name of its node. If no Rollout has reported them, the
+ * group is "", and the machine is read from the provider ID: only workers can query the cloud.
  */
 export function seatsOf(
   nodes: readonly GroupNode[],
@@ -73,7 +73,7 @@ export function seatsOf(
   return new Map([...others, ...reported]);
 }
 
-/** Returns the machine as a cloud names it; a machine that Ostler ordered has another ID, which its Rollout reports. */
+/** Returns the last part of the provider ID, by which most clouds name a machine; without an ID, the node's name. */
 function machineOf({ name, providerId }: GroupNode): string {
   return providerId.slice(providerId.lastIndexOf("/") + 1) || name;
 }

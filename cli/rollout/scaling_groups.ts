@@ -1,4 +1,4 @@
-/** Scaling groups in the form of an object from which a pool's row is read. */
+/** Reads ScalingGroups, in the shape of a MachineDeployment from which `poolRow` makes a row. */
 import { z } from "zod";
 import { isControlPlane } from "../../activities/node_version/version_release.ts";
 import type { Kube } from "../../activities/kube/client.ts";
@@ -16,14 +16,14 @@ export function withKind(pool: PoolRef): PoolRef {
   return nodePoolOf(pool) === undefined ? pool : { ...pool, kind: "NodePool" };
 }
 
-/** Returns the group of a pool; undefined if it does not exist, or the pool is not a group. */
+/** Returns the ScalingGroup of a pool in that shape; undefined if it does not exist, or the pool is of another kind. */
 export async function readGroup(kube: Kube, pool: PoolRef): Promise<unknown> {
   const name = groupOfPool(pool);
   if (name === undefined) return undefined;
   return asPool(await ifFound(kube.custom.getClusterCustomObject({ ...place, name })));
 }
 
-/** Returns all groups; none if their CRD is not installed, or the user is not allowed to list them. */
+/** Returns all ScalingGroups in that shape; none if their CRD is not installed, or the user may not list them. */
 export async function listGroups(kube: Kube, labelSelector: string | undefined): Promise<unknown[]> {
   const where = labelSelector === undefined ? {} : { labelSelector };
   const found = await ifAllowed(ifFound(listAll(kube, scalingGroups, where)));

@@ -28,7 +28,10 @@ const answerMs = 30_000;
 /** Pools that get the command concurrently. */
 const atOnce = 10;
 
-/** Sends one command to every selected pool; returns exit code 1 when one of them refuses. */
+/**
+ * Sends one command to every selected pool, and with --wait waits for its effect. Returns the highest exit code of all
+ * pools, such as 1 if one of them refused.
+ */
 export async function sendCommand(
   terminal: Terminal,
   world: World,

@@ -92,8 +92,8 @@ async function showVersion(
 }
 
 /**
- * Returns a NodeVersion as data: the names of its groups' pools by stage, its Kubernetes, and its certificates with their
- * states.
+ * Returns a NodeVersion as data: the names of its groups' pools by stage, its Kubernetes versions, and its certificates
+ * with their states.
  */
 function versionData(
   { groups, certificates, kubernetes, ...version }: VersionRow,
@@ -111,7 +111,7 @@ function versionData(
   };
 }
 
-/** Returns a pool as data: the status of its Rollout under the pool's name. */
+/** Returns a pool as data, with the unparsed status of its Rollout, or null without a status. */
 export function rowData({ pool, generation, replicas, createdAt, raw, status }: PoolRow): object {
   return {
     ...pool,
@@ -123,7 +123,10 @@ export function rowData({ pool, generation, replicas, createdAt, raw, status }: 
   };
 }
 
-/** Returns the component that keeps new machines from booting; undefined if its objects cannot be read. */
+/**
+ * Returns what holds new machines until their rollout starts them: a MutatingAdmissionPolicy, the webhook, or nothing.
+ * Returns undefined if the API server refuses the read.
+ */
 export async function heldNewcomers(kube: Kube): Promise<NewMachinesHeldBy | undefined> {
   try {
     return await newMachinesHeldBy(kube);

@@ -8,7 +8,7 @@ import type { Engine, Step } from "../connect/engine.ts";
 import type { World } from "../connect/world.ts";
 import { duration } from "../view/durations.ts";
 
-/** A line of the story. */
+/** One Event, step or command, as a line of output. */
 export interface Line {
   /** Epoch ms. */
   at: number;
@@ -19,7 +19,7 @@ export interface Line {
   warning: boolean;
 }
 
-/** The pool of the story, and its extent. */
+/** The pool whose Events and steps are read, and how many of them. */
 export interface Telling {
   pool: PoolRef;
   /** Undefined for Events alone. */
@@ -35,6 +35,7 @@ export interface Telling {
 /** Minimum steps to request: in the first read, and in later reads, which grow until they overlap the previous one. */
 const lookedBack = { first: 500, later: 50 };
 
+/** Reads what happened to a pool; each call of `look` continues after the previous one. */
 export class Story {
   readonly #told = new Set<string>();
   readonly #seen = new Set<string>();
@@ -97,14 +98,14 @@ function eventLine({ at, id, type, reason, message }: ClusterEvent): Line {
   return { at, id, kind: "event", message: `${reason}: ${message}`, warning: type === "Warning" };
 }
 
-// A step is printed again as it ends, if its end has a duration or a failure.
+// A step is returned again when it ends, if it failed or took at least a second.
 function stepLine({ at, id, kind, message, seconds, failure }: Step): Line {
   const isLong = seconds !== undefined && seconds >= 1 && kind !== "command";
   const ending = failure === undefined ? isLong ? ` (${duration(seconds)})` : "" : `: failed: ${failure}`;
   return { at, id: `${id}${ending}`, kind, message: `${message}${ending}`, warning: failure !== undefined };
 }
 
-// Events have whole seconds, and follow the steps of the same second.
+// Times of Events have no fraction of a second, so an Event is sorted after the steps of the same second.
 function orderOf({ at, kind }: Line): number {
   return kind === "event" ? Math.floor(at / 1000) * 1000 + 999 : at;
 }

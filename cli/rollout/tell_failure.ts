@@ -4,8 +4,8 @@ import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { poolName } from "./pools.ts";
 
 /**
- * Prints the failure of a command for one of several pools, and returns its exit code; the command continues with the
- * others.
+ * Prints a failure, after the name of its pool if `about` is given, and returns its exit code. Does not throw, so that
+ * a command for several pools continues with the other pools.
  */
 export function tellFailure(terminal: Terminal, about: PoolRef | undefined, error: unknown): number {
   terminal.err(`${about === undefined ? "" : `${poolName(about)}: `}${textOf(error)}\n`);

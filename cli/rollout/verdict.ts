@@ -1,11 +1,11 @@
-/** Whether a rollout has ended, and how; `status -w` and `--wait` wait for that. */
+/** Whether a rollout has ended, and how; `status -w` and `--wait` wait until it has ended. */
 import { conditionOf, type PoolRow } from "./pool_row.ts";
 
 export type Verdict = "UnderWay" | "Ready" | "Failed";
 
 /**
- * Returns "Ready" only for the current generation of the MachineDeployment; halted, rolled back and aborted rollouts
- * have failed.
+ * Returns "Failed" if the rollout is halted, rolled back or aborted, and "Ready" if condition Ready is True. Returns
+ * "UnderWay" otherwise, and always until the Rollout shows the current generation of the MachineDeployment.
  */
 export function verdictOf({ generation, status }: PoolRow): Verdict {
   if (status === undefined || status.observedGeneration < generation) return "UnderWay";
@@ -13,7 +13,7 @@ export function verdictOf({ generation, status }: PoolRow): Verdict {
   return conditionOf(status, "Ready")?.status === "True" ? "Ready" : "UnderWay";
 }
 
-/** Returns a text that changes with each change that a watching user wants to see. */
+/** Returns a text of the fields whose changes `status -w` prints: a pool is printed again when this text changes. */
 export function newsKey({ status }: PoolRow): string {
   if (status === undefined) return "";
   const { phase, message, updated, failedMachines, blockedReason, wave, paused } = status;

@@ -64,8 +64,9 @@ async function create(
 
 interface Retention extends Manner {
   about: string;
-  /** In seconds, as `wanted`. */
+  /** The present retention, in seconds. */
   kept: number;
+  /** The wanted retention, in seconds. */
   wanted: number;
 }
 

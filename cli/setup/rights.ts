@@ -6,20 +6,23 @@
 export interface Right {
   verb: string;
   group: string;
-  /** With a subresource, such as "pods/eviction". */
+  /** The plural name, with a subresource if there is one, such as "pods/eviction". */
   resource: string;
   /** Missing for the whole cluster. */
   namespace?: string;
   name?: string;
-  /** The cluster of the processes, if pools are in another one; profiles and configs are always there. */
+  /**
+   * Set if the permission is needed in the management cluster, where the processes run. Permissions on profiles and
+   * configs do not need it, because these are always read from there.
+   */
   cluster?: "management";
 }
 
 /** The namespaces in which permissions are needed. */
 export interface Places {
-  /** Of the processes: their lease and their ServiceAccounts. */
+  /** The namespace of the processes, with their Lease and ServiceAccounts. */
   system: string;
-  /** Of profiles and configs. */
+  /** The namespace of profiles and configs. */
   profiles: string;
 }
 
@@ -81,7 +84,7 @@ function named(name: string): (right: Right) => Right {
   return (right) => ({ ...right, name });
 }
 
-/** Returns the permissions, in the cluster of the processes. */
+/** Returns the permissions, marked as needed in the management cluster if there is one. */
 export function besideProcesses(needed: Right[]): Right[] {
   return needed.map((right) => ({ ...right, cluster: "management" }));
 }

@@ -6,7 +6,7 @@ import { type Places, type Right, rightsOf, rightText } from "./rights.ts";
 import type { Step } from "./step.ts";
 import { judgeWebhook, type WebhookRights, webhookRightsOf } from "./webhook_rights.ts";
 
-/** Asks the API server about each process by the name of its ServiceAccount. */
+/** Asks the API server, by SubjectAccessReviews, whether the ServiceAccount of each process has its permissions. */
 export async function checkRights(cluster: NamedCluster, places: Places): Promise<Step[]> {
   const accounts = Object.entries(rightsOf(places));
   const isSplit = cluster.kube.management !== undefined;

@@ -87,7 +87,7 @@ function retentionOf({ retention }: SetupFlags): { retention?: number } {
   return { retention: seconds };
 }
 
-// The search attributes of the run list, which workers register too if they are allowed to.
+// Search attributes for the list of workflows; workers register them too, if they are allowed to.
 
 /** Milliseconds to retry while the namespace is not found: a server takes some seconds to see a new namespace. */
 const patience = { pause: 500, most: 30_000 };
@@ -95,12 +95,12 @@ const patience = { pause: 500, most: 30_000 };
 const about = "search attributes";
 
 export interface ColumnsWish extends Manner {
-  /** Result of the previous step: a dry run may leave the namespace absent. */
+  /** Whether the namespace exists: a dry run does not create it. */
   isNamespaceThere: boolean;
   sleep: (ms: number) => Promise<void>;
 }
 
-/** Registers the search attributes that are missing. */
+/** Registers the missing search attributes; a dry run only reports them. */
 export async function ensureColumns(server: Server, wish: ColumnsWish): Promise<Step> {
   const { address, namespace, cluster, service } = server;
   if (!wish.isNamespaceThere) return { about, outcome: "Wanted", message: "would be registered" };
@@ -118,7 +118,7 @@ export async function ensureColumns(server: Server, wish: ColumnsWish): Promise<
     await onceKnown(wish.sleep, () => ensureSearchAttributes(service, list));
     return { about, outcome: "Created", message: `registered ${names}` };
   } catch (error) {
-    // An error without a gRPC code is Ostler's, and its message has the remedy.
+    // An error without a gRPC code was thrown by Ostler, and its message has the remedy.
     if (codeOf(error) === undefined) return { about, outcome: "Refused", message: (error as Error).message };
     return { about, outcome: "Refused", message: refusalIn(address, error) };
   }

@@ -16,6 +16,6 @@ export interface Step {
 
 /** Options of a step. */
 export interface Manner {
-  /** Nothing is written. */
+  /** Whether to report the step without writing anything. */
   dryRun: boolean;
 }

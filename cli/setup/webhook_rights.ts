@@ -7,13 +7,13 @@ import type { Step } from "./step.ts";
 const authority = "ostler-webhook-authority";
 
 export interface WebhookRights {
-  /** The cluster, as a phrase; "" with a single cluster. */
+  /** The cluster, such as " in the worker cluster"; "" if there is only one. */
   where: string;
   /** Whether the cluster has the pools, whose new machines must be held. */
   isForPools: boolean;
-  /** Needed with every kind of certificate. */
+  /** The permissions that every webhook needs, with any kind of certificate. */
   judging: Right[];
-  /** Needed to create and renew a self-made certificate, and to write its CA; not for one of cert-manager. */
+  /** The permissions to create and renew its own certificate, and to write its CA; not needed with cert-manager. */
   certificate: Right[];
 }
 
@@ -71,7 +71,7 @@ export function judgeWebhook(
 ): Pick<Step, "outcome" | "message"> {
   const isAbsent = duties.length === judging.length && own.length === certificate.length;
   if (isAbsent && isHeld) {
-    const holds = "a MutatingAdmissionPolicy can hold new machines in this cluster, so none is required";
+    const holds = "a MutatingAdmissionPolicy can hold new machines in this cluster, so the webhook is not required";
     const message = `none, as expected without an installed webhook${isForPools ? `; ${holds}` : ""}`;
     return { outcome: "Present", message };
   }

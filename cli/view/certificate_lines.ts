@@ -79,7 +79,7 @@ function rowOf(terminal: Terminal, record: CertificateRecord, now: number): stri
   ];
 }
 
-/** Returns the day in UTC, because the local day can be the next or the previous one, and the distance from now. */
+/** Returns the day and its distance from now; the day is in UTC, because the local day can be another one. */
 function expiryOf(expiresAt: string | undefined, now: number): string {
   if (expiresAt === undefined) return "";
   const time = Date.parse(expiresAt);

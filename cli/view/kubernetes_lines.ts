@@ -1,4 +1,4 @@
-/** The Kubernetes of a cluster: wanted and recorded version, skew, etcd, and its control planes as a table. */
+/** The Kubernetes versions of a cluster: wanted, recorded, their skew, etcd, and the control planes as a table. */
 import { upgradeReason } from "../../workflows/kubernetes/upgrade_reasons.ts";
 import type { KubernetesRow, PlaneRow, PlaneState } from "../rollout/kubernetes_status.ts";
 import type { VersionRow } from "../rollout/node_versions.ts";
@@ -102,7 +102,7 @@ function workersText({ workers, controlPlanes = [] }: KubernetesRow): string {
 
 function etcdLines(terminal: Terminal, { etcd, controlPlanes }: KubernetesRow): Titled[] {
   if (!etcd) {
-    return controlPlanes?.length === 0 ? [] : [["etcd", "unknown, as no group of control planes has reported it"]];
+    return controlPlanes?.length === 0 ? [] : [["etcd", "unknown, because no group of control planes has reported it"]];
   }
   const { doubts } = etcd;
   const more = doubts.length - mostDoubts;

@@ -10,12 +10,12 @@ import { stripVTControlCharacters } from "node:util";
 
 export interface Frame {
   rows: readonly PoolRow[];
-  /** The progress of the only row. */
+  /** The progress of the run, if only one pool is watched. */
   progress?: Progress | undefined;
   now: number;
   /** Epoch ms of the start of the rollout, or of the watch. */
   since: number;
-  /** The failure of the last read; the frame then shows the read before. */
+  /** The failure of the last read; `rows` are then from the last successful read. */
   trouble?: string | undefined;
 }
 
@@ -64,7 +64,7 @@ function headline(terminal: Terminal, { pool, status }: PoolRow, { now, since }:
   return [name, ...parts.filter(Boolean)].join("   ");
 }
 
-/** Returns a change as one line, for output without a terminal. */
+/** Returns the present status of a pool as one line, for output without a terminal. */
 export function newsLine({ pool, status }: PoolRow, now: number): string {
   const head = `${clockSeconds(now, now)} ${pool.namespace}/${pool.name}`;
   if (status === undefined) return `${head} no rollout yet\n`;

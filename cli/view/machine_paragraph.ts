@@ -36,7 +36,7 @@ function whatIsDone(facts: MachineFacts): string[] {
 
 const steps: Record<string, (attempt: number) => string> = {
   Joining: (attempt) =>
-    `is booting and joining the cluster${attempt > 0 ? ` (attempt ${attempt + 1}, as earlier ones failed)` : ""}`,
+    `is booting and joining the cluster${attempt > 0 ? ` (attempt ${attempt + 1}, because earlier ones failed)` : ""}`,
   Gates: () => "has joined and must pass its gates",
   Draining: () => "is being drained and will be removed",
   Relieving: () => "hands over its etcd leadership, and is removed once the etcd check is conclusive",
@@ -76,11 +76,11 @@ function nextAfter(step: string, onBlocked: string | undefined): string {
   if (step === "Joining") {
     return "a machine that has not joined by then is recreated, and the rollout halts after the last attempt";
   }
-  if (step === "Gates") return "once its gates pass, it counts as updated and an old machine can be removed";
+  if (step === "Gates") return "once its gates pass, the machine counts as updated, and an old one can be removed";
   if (step === "Relieving") {
     return "if the etcd check is inconclusive by then, the machine is kept and the check is retried";
   }
-  if (step === "Removing") return "once it is gone, the next machine can start";
+  if (step === "Removing") return "once the machine is gone, the next one can start";
   if (step === "Repairing") return "another machine replaces it";
   if (onBlocked === "Force") return "pods that remain by then are deleted";
   return onBlocked === "SetAside"
@@ -103,7 +103,7 @@ function heldText(facts: MachineFacts, status: RolloutStatus): string[] {
   const quarantined = quarantineText(facts, status);
   if (quarantined !== "") return ["It is held and does not boot.", quarantined];
   if (!member.held) {
-    return ["Another holder than Ostler holds it; machine-controller does nothing until that hold is released."];
+    return ["It has a hold that Ostler did not set; machine-controller does nothing until that hold is removed."];
   }
   if (member.templateHash !== status.targetTemplateHash) {
     return ["It is held and does not boot, because its template is no longer desired; it will be deleted unused."];
@@ -240,7 +240,7 @@ function placeInLine({ waves, seconds, machines }: RolloutPlan, machine: string,
   return `It is ${ordinal(position)} of ${total} in the order, in wave ${wave + 1} of ${waves.length}${when}.`;
 }
 
-// Machines are assumed to spread evenly over the predicted time; soaks make that rough, so the hour is "about".
+// Assumes that replacements are spread evenly over the predicted time; soaks make this inexact, hence "about".
 function whenText(seconds: RolloutPlan["seconds"], share: number, now: number): string {
   if (seconds === null) return "; the time cannot be estimated yet";
   const [early, late] = [seconds.low * share, seconds.high * share];

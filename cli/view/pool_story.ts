@@ -14,7 +14,7 @@ interface Story {
   now: number;
 }
 
-/** Returns the lines of a story; the caller prints the pool's name and columns above them. */
+/** Returns the lines below the pool's name and columns, which the caller prints. */
 export function poolStory(terminal: Terminal, story: Story): string[] {
   const { status } = story.row;
   if (status === undefined) return ["No rollout has started; the controller starts one when it runs"];
@@ -105,7 +105,7 @@ function underwayLines(terminal: Terminal, underway: readonly UnderwayRow[], now
   ])).split("\n").slice(0, -1);
   return table.flatMap((line, index) => {
     const { waitsFor = "", blockers = [] } = underway[index] ?? {};
-    return [line, ...(waitsFor === "" ? [] : [`  waits for: ${waitsFor}`]), ...blockers.map(blockerText)];
+    return [line, ...(waitsFor === "" ? [] : [`  waiting: ${waitsFor}`]), ...blockers.map(blockerText)];
   });
 }
 

@@ -72,7 +72,7 @@ const secretWord =
   /pass(word|wd|phrase)|secret|token|credential|private|auth|kubeconfig|cert|user-?name|service-?account|user-?data|cloud-?config|(^|[^a-z])keys?($|[^a-z])|(access|api|account|ssh|encryption|secret)-?key/i;
 const secretValue = /-----BEGIN|eyJ[\w-]+\.|\b[a-z0-9]{6}\.[a-z0-9]{16}\b|:\/\/[^/\s:@]*:[^/\s@]+@/;
 
-/** Returns whether a field may hold a credential; hides too much rather than too little, as providers differ. */
+/** Returns whether a field may hold a credential; hides too much rather than too little, because providers differ. */
 function isSecret(path: string, value: string): boolean {
   if (secretValue.test(value)) return true;
   return guarded.test(path) && !reference.test(path) && !publicKey.test(path) && secretWord.test(path);

@@ -1,4 +1,4 @@
-/** The trust of machines, in words. */
+/** Which CAs machines trust, in words. */
 import type { TrustRow } from "../rollout/ca_trust.ts";
 import { styled, type Terminal } from "../terminal.ts";
 import { titleWidth } from "./pool_story.ts";
@@ -25,7 +25,7 @@ export function trustFaults(row: Omit<TrustRow, "pool" | "outdatedTemplates">): 
   ];
 }
 
-/** Returns the lines of a pool's status; none if its machines trust exactly what it publishes. */
+/** Returns the lines about CAs in a pool's status; none if its machines trust exactly the CAs that it publishes. */
 export function trustLines(terminal: Terminal, row: TrustRow | undefined): string[] {
   const faults = row ? trustFaults(row) : [];
   return faults.map((fault, index) => {

@@ -68,7 +68,7 @@ function tableOf(order: readonly PlannedUpgrade[]): string[] {
   return plainTable(rows, ["ORDER", "CONTROL PLANE", "KUBELET", "COMPONENTS", "BY"]).trimEnd().split("\n");
 }
 
-/** Returns the reason that a worker reported, if it differs: a worker can read more than the user. */
+/** Returns the reason that a worker reported, if the plan has another: a worker can read more than the user. */
 function reportLines({ version: { kubernetes: { upgraded } }, standing }: UpgradePlan): Titled[] {
   if (!upgraded || upgraded.status === "True" || upgraded.reason === standing?.reason) return [];
   return [["reported", `${printable(upgraded.reason, 60)}: ${printable(upgraded.message, longest)}`]];
@@ -86,7 +86,7 @@ function findingLines(terminal: Terminal, { findings, unchecked, order = [] }: U
   ];
 }
 
-/** Returns that the upgrade cannot be reverted, whether a snapshot of etcd is kept, and the command for approval. */
+/** Returns lines: the upgrade cannot be reverted, whether a snapshot of etcd is kept, and the command for approval. */
 function doorLines(terminal: Terminal, { version, isApproved, keepsSnapshot }: UpgradePlan): Titled[] {
   const { name, kubernetes } = version;
   const annotation = `ostler.dev/approved-kubernetes=${kubernetes.version}`;
@@ -109,7 +109,7 @@ function doorLines(terminal: Terminal, { version, isApproved, keepsSnapshot }: U
 
 const titles = { ControlPlane: "control planes", Workers: "workers" };
 
-/** Returns the groups that follow with their images, in their order. */
+/** Returns a line for each stage: the image that its groups get after the upgrade, and how many converged. */
 function stageLines({ version: { groups, image, imageVersion, components } }: UpgradePlan): Titled[] {
   const target = printable(imageVersion || image);
   return stages.flatMap((stage): Titled[] => {

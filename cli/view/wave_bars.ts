@@ -47,8 +47,8 @@ interface Wave {
 }
 
 /**
- * Returns how many waves came before those in the status, and how many there are in all: of many waves a Rollout holds
- * only those around the current one, and its "7/100" gives their position.
+ * Returns how many waves came before the waves in the status, and how many waves there are in all. A Rollout with many
+ * waves lists only those around the current one; its field `wave`, such as "7/100", gives their position.
  */
 export function waveWindow({ wave, waves }: RolloutStatus): { earlier: number; total: number } {
   const [, number, all] = /^(\d+)\/(\d+)$/.exec(wave) ?? [];

@@ -18,7 +18,10 @@ Deno.test("ostler validate: finds nothing wrong with a valid profile, and lists 
   using terminal = new FakeTerminal({ "osp.yaml": `${profileYaml()}---\n${deploymentYaml()}` });
   const { code, out, err } = await terminal.run(["validate", "osp.yaml"]);
   assert.equal(out, "osp-acme: no findings; 21 renderings for kubevirt\n");
-  assert.equal(err, "skipped, because these programs are not installed: cloud-init, shellcheck, systemd-analyze\n");
+  assert.equal(
+    err,
+    "checks skipped, because these programs are not installed: cloud-init, shellcheck, systemd-analyze\n",
+  );
   assert.equal(code, 0);
 });
 

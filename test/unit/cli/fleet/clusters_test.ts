@@ -37,7 +37,7 @@ Deno.test("ostler clusters: shows workers, open rollouts and advice, and sends n
   );
   assert.match(out, /"south": no worker polls task queue "ostler-south", the last one 3m ago/);
   assert.match(out, /"south": .*temporal schedule delete --namespace fleet --schedule-id south\/renew-credentials/);
-  assert.match(out, /"north": 1 halted, the first for 2h/);
+  assert.match(out, /"north": 1 rollout halted, the first for 2h/);
   assert.deepEqual([code, err], [0, "1 open rollout did not report progress: only the phase is shown\n"]);
 });
 
@@ -58,8 +58,8 @@ Deno.test("ostler clusters: -o json has a value for everything, and null for unk
       ["north", null, 1],
     ],
   );
-  assert.match(items[0].needs[0], /^its identity is unproven/);
-  assert.match(items[1].needs[0], /^Temporal returned incomplete data: refused by the fake/);
+  assert.match(items[0].needs[0], /^its UID is unproven/);
+  assert.match(items[1].needs[0], /^a request to Temporal failed, so data is missing: refused by the fake/);
   assert.equal(items[0].credentials.renewedAt, new Date(start - 20 * 60_000).toISOString());
 });
 
@@ -79,11 +79,11 @@ Deno.test("ostler clusters: reports earlier namespaces, shared queues, lost Sche
   const { out } = await made.run(["clusters"]);
   for (
     const told of [
-      /"old": the same cluster as "new", under its previous name: run `temporal schedule delete .*old\/renew-credentials/,
+      /"old": this is the same cluster as "new", under its previous name: run `temporal schedule .*old\/renew-credentials/,
       /"east": shares task queue "ostler-west" with "west"/,
       /"gone": no Schedule renews its credentials: if the cluster no longer exists, terminate its runs/,
       /"idle": no worker of the current version "v2" polls/,
-      /"one": the same cluster as "two", and workers serve both names, so both roll the same pools/,
+      /"one": this is the same cluster as "two", and workers serve both names, so both roll the same pools/,
       /"still": Schedule "still\/renew-credentials" is paused/,
     ]
   ) assert.match(out, told);
@@ -109,7 +109,7 @@ Deno.test("ostler clusters: shows counts when there is too much to list, grouped
       { Rolling: 1 },
     ]);
     const status = await made.run(["status", "--all-clusters"]);
-    assert.match(status.err, /^Only 3 of 60000 open rollouts are listed, halted ones first/);
+    assert.match(status.err, /^Only 3 of 60000 open rollouts are listed; halted ones were included first/);
   }
 });
 

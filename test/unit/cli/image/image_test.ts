@@ -76,7 +76,7 @@ Deno.test("ostler image admit: exits with 0 for an accepted image, and with 1 fo
   deepEqual([good.code, good.out, made.judged], [0, `OSImage "good" is accepted: ${digest}\n`, ["good"]]);
   made.verdict = { outcome: "Refused", reason: "SignatureMissing", message: "No signature is attached" };
   const bad = await made.run(["image", "admit", "bad"]);
-  deepEqual([bad.code, bad.err], [1, 'OSImage "bad" is refused: SignatureMissing, No signature is attached\n']);
+  deepEqual([bad.code, bad.err], [1, 'OSImage "bad" is refused (SignatureMissing): No signature is attached\n']);
   made.verdict = { outcome: "Unknown", reason: "RegistryUnreachable", message: "no response" };
   const away = await made.run(["image", "admit", "bad", "-o", "json"]);
   deepEqual([away.code, JSON.parse(away.out).reason], [1, "RegistryUnreachable"]);

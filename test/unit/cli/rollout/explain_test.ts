@@ -54,7 +54,7 @@ Deno.test("explain: shows that a machine made a node that a NodePool also update
   assert.match(text, /Machine "m-1" of pool "fleet\/pool".*Node "node-m-1" belongs to NodePool "fleet\/edge"/);
   assert.match(
     text,
-    /failed on the node .*: StageRefused\. .*retries once when its wave comes, and then replaces the node\./,
+    /failed on the node .*: StageRefused\. .*retries once in the node's wave, and then replaces the node\./,
   );
 });
 
@@ -81,7 +81,7 @@ Deno.test("explain: shows the attempt of a joining machine, and its last event",
     },
   });
   const text = await explained(made, "new-1");
-  assert.match(text, /joining the cluster \(attempt 2, as earlier ones failed\); this step started 2m ago\./);
+  assert.match(text, /joining the cluster \(attempt 2, because earlier ones failed\); this step started 2m ago\./);
   assert.match(text, /Last event, at .*\(1m ago\): CreateFailed: no quota\.\n$/);
 });
 

@@ -86,7 +86,7 @@ const etcds: Lost[] = [
     { seats: [], quorum: { needed: 0, well: 0 } },
     /^etcd {8}members are unknown, as sg\/workers reported$/m,
   ],
-  ["no report", null, /^etcd {8}unknown, as no group of control planes has reported it$/m],
+  ["no report", null, /^etcd {8}unknown, because no group of control planes has reported it$/m],
 ];
 
 for (const [what, etcd, text] of etcds) {

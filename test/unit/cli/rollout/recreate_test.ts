@@ -40,7 +40,7 @@ Deno.test("ostler recreate --outdated-ca: shows the plan, and requests it with o
   assert.deepEqual([code, err], [0, ""]);
   assert.match(out, /^fleet\/pool: 3 of 3 machines will be replaced, in 1 wave$/m);
   assert.match(out, /^\+metadata\.annotations\["ostler\.dev\/recreated-at"\]: 2026-11-21T14:00:00\.000Z$/m);
-  assert.match(out, /^fleet\/pool: requested; .*`ostler status -n fleet pool`$/m);
+  assert.match(out, /^fleet\/pool: replacement requested; .*`ostler status -n fleet pool`$/m);
   assert.deepEqual(questions, ["Replace all machines of 1 pool, as planned above? [y/N] "]);
   assert.deepEqual(made.kube.writes, ["patch machinedeployments fleet/pool"]);
   assert.equal(annotationOf(made), "2026-11-21T14:00:00.000Z");
@@ -97,7 +97,7 @@ Deno.test("ostler recreate --outdated-ca: requests no machine twice while a roll
   const rolling = await made.run([...recreate, "-y"]);
   for (const { code, out } of [unsettled, rolling]) {
     assert.equal(code, 0);
-    assert.match(out, /^fleet\/pool: its outdated machines are being replaced already, for a change of the template$/m);
+    assert.match(out, /^fleet\/pool: a rollout already replaces its outdated machines, because the template changed$/m);
   }
   assert.deepEqual(made.kube.writes, []);
 });
