@@ -3,8 +3,8 @@ import type { RenderFacts } from "./facts.ts";
 import { yamlString } from "./generators/yaml_text.ts";
 
 /**
- * Returns the cluster as machines reach it; `overrideBootstrapKubeletApiserver`, if set, replaces the API server's
- * address.
+ * Returns the address and CA of the API server for machines; setting `overrideBootstrapKubeletApiserver`, if given,
+ * replaces the address.
  */
 export function machineCluster(
   { cluster, settings }: Pick<RenderFacts, "cluster"> & {

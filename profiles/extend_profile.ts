@@ -2,7 +2,7 @@ import { isLargerThan, largestProfile } from "./object_size.ts";
 import { ProfileRefused } from "./refusal.ts";
 import type { CloudInitModules, OsFile, OsProfile, OsUnit, ProfilePhase } from "./schema.ts";
 
-/** Returns another profile of the same namespace, or undefined if none has that name. */
+/** Returns the profile of this name in the namespace of the child; undefined if there is none. */
 export type ProfileLookup = (name: string) => Promise<OsProfile | undefined>;
 
 /** The maximum number of parents of a profile. */
@@ -11,8 +11,9 @@ const deepest = 5;
 /**
  * Returns the profile with all its parents merged in. The child wins: files are replaced by path, units by name,
  * snippets and parameters by key; packages and commands are appended to those of the parents. Empty fields count as not
- * set. Throws ProfileRefused if a parent is missing, extends itself, or differs from its child in system, template
- * language or provisioning utility, if there are more than five parents, or if the merged profile is too large.
+ * set. Throws ProfileRefused if a parent is missing, or differs from its child in osName, template language or
+ * provisioning utility. Throws it also if a profile extends itself through its parents, if there are more than five
+ * parents, or if the merged profile is too large.
  */
 export async function resolveProfile(profile: OsProfile, lookup: ProfileLookup): Promise<OsProfile> {
   const line: OsProfile[] = [profile];

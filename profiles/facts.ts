@@ -18,7 +18,7 @@ export interface RenderSecrets {
   /** Logins by registry, as written in the credentials Secret. */
   registryAuths: Record<string, RegistryAuth>;
   /**
-   * Values referenced by the provider spec, by `secret:namespace/name/key`, `configmap:namespace/name/key` or
+   * Values that the provider spec references, keyed by `secret:namespace/name/key`, `configmap:namespace/name/key` or
    * `env:NAME`.
    */
   references: Record<string, string>;

@@ -83,7 +83,7 @@ function format(issue: Extract<Issue, { code: "invalid_format" }>): string {
 function union(issue: Extract<Issue, { code: "invalid_union" }>): string {
   const { discriminator, options, errors } = issue as { discriminator?: string; options?: unknown[] } & typeof issue;
   if (discriminator !== undefined) return required(issue, oneOf(options ?? []));
-  // An alternative that refuses one field of the value is closer to it than those that refuse the whole value.
+  // An alternative that refuses only a field of the value fits it better than one that refuses the whole value.
   const causes = errors.map((each) => each[0]).filter((cause) => cause !== undefined);
   const deep = causes.find(({ path }) => path.length > 0);
   if (deep !== undefined) return `${deep.path.map(String).join(".")}: ${deep.message}`;

@@ -14,7 +14,7 @@ export interface UserDataFacts {
   distUpgradeOnBoot: boolean;
 }
 
-/** Returns the facts of a MachineDeployment; keys are matched without regard to case, as in Go. */
+/** Returns the input for a MachineDeployment; as in Go, the case of key `distUpgradeOnBoot` does not matter. */
 export function userDataFacts({ deployment, provider }: RenderFacts): UserDataFacts {
   const spec = asObject(provider.operatingSystemSpec) ?? {};
   return { name: deployment.name, distUpgradeOnBoot: goField(spec, "distUpgradeOnBoot") === true };

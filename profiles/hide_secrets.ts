@@ -40,7 +40,8 @@ export function hideSecrets(facts: RenderFacts): RenderFacts {
 }
 
 /**
- * Returns every secret that `hideSecrets` hides and that machines boot with, without the credentials that are renewed.
+ * Returns the long-lived secrets that machines boot with. The token and the kubeconfig are left out, because they are
+ * renewed without replacing machines.
  */
 export function lastingSecrets(facts: RenderFacts): unknown {
   const { provider, settings, secrets } = facts;

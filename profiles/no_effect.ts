@@ -22,7 +22,9 @@ export interface WrittenDeployment {
 export function withoutEffect({ templateAnnotations, provider }: WrittenDeployment): string[] {
   const misplaced = Object.keys(templateAnnotations)
     .filter((key) => ofDeployments.some((prefix) => key.startsWith(prefix)))
-    .map((key) => `annotation "${key}" has no effect on spec.template; set it on the MachineDeployment`);
+    .map((key) =>
+      `annotation "${key}" has no effect in spec.template; set it in the metadata of the MachineDeployment`
+    );
   return [...misplaced, ...unusedRhelSettings(provider), ...ownUpdates(provider)];
 }
 

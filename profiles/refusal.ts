@@ -36,7 +36,10 @@ export class ReferenceMissing extends Error {
   override readonly name = "ReferenceMissing";
 }
 
-/** Returns the fields that a schema refused with the reasons, at most three of them, and never their values. */
+/**
+ * Returns up to three fields that a schema refused, each with the reason and without its value. `whole` names the
+ * validated object in a fault of the object itself.
+ */
 export function faultsOf(error: z.ZodError, whole: string): string {
   const faults = error.issues.map(({ path, message }) => `${path.map(String).join(".") || whole}: ${message}`);
   const more = faults.length > 3 ? [`and ${faults.length - 3} more`] : [];

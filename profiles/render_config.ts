@@ -104,9 +104,9 @@ function readShipped(): Promise<Set<string>> {
 }
 
 /**
- * Returns whether machines have only the first phase: the second phase is empty, and the first one sets up containerd
- * or the provider cannot run a second phase. Even then Operating System Manager puts mirrors into the second phase, so
- * that they never reach the machine.
+ * Returns whether machines run only the first phase: the second phase is empty, and the first one sets up containerd
+ * or the provider cannot run a second phase. Operating System Manager puts mirrors into the second phase even then,
+ * where they never reach a machine.
  */
 function isAllInBootstrap({ bootstrapConfig, provisioningConfig }: OsProfile, provider: ProviderConfig): boolean {
   const { templates: _, ...contents } = provisioningConfig;

@@ -9,7 +9,7 @@ import { z } from "zod";
 
 const address = /^(?:[^@/?#]*@)?(?:\[([^\]]+)\]|([^:/?#[\]]*))(?::(\d*))?(?:[/?#].*)?$/;
 
-/** Writes gcfg; the default folder is the one of the datacenter. */
+/** Writes gcfg, the INI format of in-tree providers; the default folder is the VM folder of the datacenter. */
 const vsphere: CloudConfigWriter = {
   fields: {
     vsphereURL: "VSPHERE_ADDRESS",
@@ -57,7 +57,7 @@ datacenters = ${iniQuote(datacenter)}
 const Tags = z.array(z.string()).default([]);
 const ServiceAccount = z.object({ project_id: z.string().default("") });
 
-/** Writes gcfg; the project is the one of the service account. */
+/** Writes gcfg; the project comes from the key of the service account. */
 const gce: CloudConfigWriter = {
   fields: {
     serviceAccount: "GOOGLE_SERVICE_ACCOUNT",
@@ -192,9 +192,10 @@ const without = [
 type CloudConfigFacts = Pick<RenderFacts, "deployment" | "provider" | "settings">;
 
 /**
- * Returns the file that in-tree cloud providers read before Kubernetes 1.29, which removed them; empty if not needed.
- * Throws ProfileRefused: CloudConfigInvalid for an invalid spec or an unsupported provider, and KubeletVersionInvalid.
- * Throws ReferenceMissing if a value that the spec references is not among the references.
+ * Returns the file that in-tree cloud providers read. Returns "" if no file is needed: with an external cloud provider,
+ * for providers without such a file, and since Kubernetes 1.29, which removed in-tree providers. Throws ProfileRefused
+ * (CloudConfigInvalid) for an invalid spec or an unsupported provider, and ProfileRefused (KubeletVersionInvalid).
+ * Throws ReferenceMissing if `secrets.references` lacks a value that the spec references.
  */
 export function cloudConfig(facts: CloudConfigFacts & Pick<RenderFacts, "secrets">): string {
   const { provider, deployment, secrets } = facts;

@@ -1,7 +1,7 @@
 import { type CloudConfigWriter, iniQuote } from "./cloud_config_writer.ts";
 import { type ProviderValues, refused } from "./provider_values.ts";
 
-/** Writes gcfg; application credentials win over user and password. */
+/** Writes gcfg; application credentials, if given, replace user and password. */
 export const openstack: CloudConfigWriter = {
   fields: {
     region: "OS_REGION_NAME",
@@ -22,7 +22,7 @@ export const openstack: CloudConfigWriter = {
     if (!Number.isSafeInteger(limit) || Number(limit) < 0) {
       throw refused("nodeVolumeAttachLimit must be a whole number");
     }
-    // Operating System Manager writes two of the lines by version constraints, which a pre-release never satisfies.
+    // Operating System Manager writes two of the lines if the version meets a constraint, which pre-releases never do.
     const released = (line: string): string[] => isPrerelease ? [] : [line];
     const lines = [
       "[Global]",

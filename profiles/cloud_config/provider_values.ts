@@ -2,14 +2,14 @@ import { asObject, goField } from "../go_json.ts";
 import { ProfileRefused, ReferenceMissing } from "../refusal.ts";
 
 /**
- * The fields of a provider spec that its cloud-config needs, each with the environment variable that replaces a missing
- * value, or "".
+ * The fields of a provider spec that its cloud-config needs. Each has the name of the environment variable that gives
+ * the value if the spec does not, or "" without such a variable.
  */
 export type NeededFields = Record<string, string>;
 
 /**
- * Returns the key that stands among the references for an environment variable that is set but must not be used; its
- * value is not among them.
+ * Returns a key of `secrets.references` that marks an environment variable as set but not to be used. The references do
+ * not have the value of such a variable.
  */
 export function withheld(variable: string): string {
   return `withheld:${variable}`;
@@ -76,12 +76,12 @@ export class ProviderValues {
     return literal === undefined ? "" : String(literal);
   }
 
-  /** Returns the value of an environment variable; empty if it is not set. Throws ProfileRefused for a withheld one. */
+  /** Returns the value of an environment variable; empty if not set. Throws ProfileRefused if it must not be used. */
   variable(name: string): string {
     if (withheld(name) in this.#found) {
       throw refused(
-        `the field with fallback ${name} has no value, and the worker uses that environment variable only with ` +
-          "setting provider-environment; set the field, or have it reference a Secret",
+        `the field that defaults to environment variable ${name} is not set, and the worker reads that variable only ` +
+          "with setting provider-environment; set the field, or have it reference a Secret",
       );
     }
     return this.#found[`env:${name}`] ?? "";

@@ -55,7 +55,7 @@ function selfOf(server: string, registry: string): string {
   if (server !== "") return server;
   throw new ProfileRefused(
     "RenderFailed",
-    `Failed to write the containerd hosts of registry "${registry}": as an insecure registry it requires a mirror`,
+    `Failed to write the containerd hosts of registry "${registry}": it is insecure, so it requires a mirror`,
   );
 }
 

@@ -23,13 +23,13 @@ export function largestMiB({ heapMiB }: Pick<ProcessLimits, "heapMiB">): number 
 /** A page of WebAssembly's memory has 64 KiB. */
 const pagesPerMiB = 16;
 
-/** Five times V8's default, because starting and rendering a few profiles is faster without optimising the code. */
+/** Optimises WebAssembly five times later than V8's default: a process that renders few profiles is then faster. */
 const laterOptimised = "--wasm-tiering-budget=65000000";
 
 /**
- * Starts the module without any permission. The operating system limits processor time and memory outside the heap; if
- * it cannot, the limit of the heap and the clock of the parent remain. The process gets only those environment
- * variables of the parent that Deno needs to find its cache.
+ * Starts the module without any permission. The operating system limits its processor time, and its memory outside the
+ * heap. Where it cannot, only V8's limit of the heap and the time limits of the parent apply. The process gets only the
+ * environment variables that Deno needs to find its cache.
  */
 export function startBareDeno(module: URL, { heapMiB, cpuSeconds }: ProcessLimits): Deno.ChildProcess {
   const limits = [`ulimit -c 0`, `ulimit -t ${cpuSeconds}`, `ulimit -d ${(reservedMiB + heapMiB * heaps) * 1024}`];

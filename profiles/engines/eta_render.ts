@@ -50,7 +50,7 @@ function parsedWith(snippets: Record<string, string>): Parsed {
   for (const [snippet, text] of Object.entries(snippets)) {
     compile(`snippet "${snippet}"`, () => eta.loadTemplate(`@${snippet}`, text));
   }
-  // A template can construct another Eta, which shares the default settings with all others.
+  // A template can construct another Eta, which shares its default settings with every other Eta.
   freezeAll(eta, new Eta(), ...Object.values(library), PlacedError);
   const parsed = { eta, files: new Map<string, Compiled>() };
   kept.set(key, parsed);

@@ -1,6 +1,6 @@
 /**
- * Freezes the realm of a process, so that a render cannot leave anything for the next one: a secret, or a counter that
- * makes every config different.
+ * Freezes the realm of a process (its globals and built-in objects), so that a render cannot leave anything for the
+ * next render, such as a secret, or a counter that makes every config different.
  */
 
 const { defineProperty, freeze, getOwnPropertyDescriptor, getPrototypeOf } = Object;
@@ -26,7 +26,7 @@ const query = new URL("https://ostler.invalid").searchParams;
 const lists = [[], new Map(), new Set(), query].map((list) => list.keys());
 const iterators = ["".matchAll(/./g), ""[Symbol.iterator](), [].values().map(String), Iterator.from({ next: freeze })];
 const generators = [function* (): Generator<void> {}, async function* (): AsyncGenerator<void> {}];
-// Every error shares the accessors of its stack with all others.
+// All errors share the accessors of their stack, to which a template could attach values.
 const errors = [new Error(), new DOMException(), DOMException];
 const belongings = [query, ...lists, ...iterators, ...generators, ...errors, async (): Promise<void> => {}, Promise];
 
@@ -39,7 +39,7 @@ export function freezeRealm(kept: string[]): void {
   const classes = globalClasses();
   for (const name of ownKeys(globalThis)) {
     if (typeof name === "symbol") continue;
-    // Deno defines some globals by accessors, whose setters and hidden values could keep something.
+    // Deno defines some globals by accessors, whose setters could keep a value for the next render.
     if (kept.includes(name)) defineProperty(globalThis, name, { value: Reflect.get(globalThis, name) });
     else deleteProperty(globalThis, name);
   }

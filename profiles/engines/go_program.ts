@@ -43,7 +43,7 @@ const standardError = 2;
 const realTime = 0;
 
 /**
- * Returns the functions that Go needs from its host; the others fail, because there are no files.
+ * Returns the functions of WASI that the Go program needs; all others return an error, because there are no files.
  * https://github.com/WebAssembly/WASI/blob/main/legacy/preview1/docs.md
  */
 function hostOf(memory: () => ArrayBufferLike): WebAssembly.ModuleImports {
@@ -61,7 +61,7 @@ function hostOf(memory: () => ArrayBufferLike): WebAssembly.ModuleImports {
     environ_sizes_get: none,
     sched_yield: () => ok,
     poll_oneoff: () => ok,
-    // Random values of templates are made in Go.
+    // Nothing is filled in, because the program derives the random values of templates from a seed.
     random_get: () => ok,
     clock_time_get(clock: number, _precision: bigint, time: number): number {
       // Only the monotonic clock advances, for the garbage collector.
@@ -80,7 +80,7 @@ function hostOf(memory: () => ArrayBufferLike): WebAssembly.ModuleImports {
   return new Proxy(host, { get: (target, name: string) => target[name] ?? ((): number => unknownDescriptor) });
 }
 
-/** Writes Go's error output to standard error, which the parent reads when the process has ended; returns the bytes. */
+/** Copies Go's error output to standard error, which the parent reads after the end; returns the number of bytes. */
 function writeError(memory: ArrayBufferLike, pieces: number, count: number): number {
   const table = new Uint32Array(memory.slice(pieces, pieces + count * 8));
   let written = 0;

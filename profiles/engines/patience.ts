@@ -21,8 +21,9 @@ export class RenderTimeout extends Error {
 const shortestLookMs = 100;
 
 /**
- * Resolves when a limit is reached, with a RunawayFault (processor time) or a RenderTimeout (clock), or with undefined
- * soon after `done`. `usedMs` returns the processor time used so far; without it the clock is used instead.
+ * Resolves when a limit is reached: with a RunawayFault for processor time, or with a RenderTimeout for the clock.
+ * Resolves with undefined soon after `done` aborts. `usedMs` returns the processor time used so far; without `usedMs`,
+ * the elapsed time counts as processor time.
  */
 export async function latenessOf(
   { limitMs, processorMs = Infinity }: Patience,

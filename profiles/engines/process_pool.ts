@@ -8,7 +8,7 @@ import { untilAborted } from "./until_aborted.ts";
 export interface PoolLimits extends SlotLimits {
   /** The maximum number of processes. */
   processes: number;
-  /** The limit by the clock of the search for the file that ran away; a profile can have thousands of files. */
+  /** Milliseconds, by the clock, to find the file that exceeded a limit; a profile can have thousands of files. */
   searchMs: number;
 }
 
@@ -35,7 +35,7 @@ const defaultLimits: PoolLimits = {
   idleMs: 120_000,
 };
 
-/** The limit of a single file in the search for the one that ran away; a webhook must answer within eight seconds. */
+/** Milliseconds of processor time for each file in that search; a webhook must answer within eight seconds. */
 const blameMs = 2_000;
 
 /**
@@ -75,8 +75,8 @@ export class ProcessPool implements TemplateEngine {
   }
 
   /**
-   * Returns the fault with the file that ran away. To find it, renders the snippets without a file, then each file
-   * alone. Returns the fault without a file if the search takes too long.
+   * Returns the fault with the file that exceeded a limit. To find this file, renders the snippets without a file, then
+   * each file alone. Returns the fault without a file if the search takes too long.
    */
   async #placed(request: TemplateRequest, fault: RunawayFault, asked?: AbortSignal): Promise<RunawayFault> {
     const late = AbortSignal.timeout(this.#limits.searchMs);
@@ -85,7 +85,7 @@ export class ProcessPool implements TemplateEngine {
     const alone = request.files.map((file) => [file]);
     for (const files of Object.keys(request.snippets).length === 0 ? alone : [[], ...alone]) {
       if (signal.aborted) break;
-      // The whole request has already run away, so its only file did, and need not be rendered alone.
+      // The whole request exceeded a limit, so its only file did, and does not need another render.
       if (files.length === request.files.length) return new RunawayFault(fault.message, files[0]?.path);
       try {
         await this.#renderIn({ ...request, files }, patience);
@@ -112,6 +112,7 @@ export class ProcessPool implements TemplateEngine {
 
   /**
    * Returns a free slot, or a new one, so that no render waits for an endless template while another process is free.
+   * Returns undefined if all slots are busy and no process may be added.
    */
   #freeSlot(): RenderSlot | undefined {
     const free = [...this.#slots.values()].find(({ isFree }) => isFree);

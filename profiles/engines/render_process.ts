@@ -4,7 +4,7 @@ import { RunawayFault, TemplateFault } from "./template_engine.ts";
 
 /** The limits of a process that the operating system and the parent enforce. */
 export interface RenderLimits extends ProcessLimits {
-  /** The limit of the start by the clock. */
+  /** Milliseconds, by the clock, in which the process must have started. */
   startMs: number;
   /** The maximum size of an answer in bytes. */
   answerBytes: number;
@@ -15,7 +15,7 @@ export class RenderProcessEnded extends Error {
   override readonly name = "RenderProcessEnded";
 }
 
-/** The maximum length of a fault, because it can quote a template's own message, which can be as long as an answer. */
+/** Maximum characters of a fault: a template can throw a message that is as long as a whole answer. */
 const longestFault = 1_000;
 
 interface Answer {

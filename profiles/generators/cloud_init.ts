@@ -5,7 +5,8 @@ import type { OsConfigPhase } from "../os_config.ts";
 
 /**
  * Returns cloud-config in the layout of Operating System Manager, byte for byte, including blank lines and unusual
- * indentation; only texts that would be parsed back differently are encoded differently.
+ * indentation. The only exceptions are texts that a parser would not read back unchanged: these are quoted, or their
+ * block states its indentation.
  */
 export function cloudInit(request: UserDataRequest): string {
   const { config, provider, name, distUpgradeOnBoot } = request;

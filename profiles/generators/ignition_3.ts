@@ -2,8 +2,9 @@ import { definedTwice, type FileEntry, ignitionEntries, ignitionJson, ignitionRe
 import type { UserDataRequest } from "./user_data_generator.ts";
 
 /**
- * Returns Ignition 3.3.0, which Flatcar since 3185, Fedora CoreOS and every later Ignition support. A machine gets the
- * same as with 2.3.0. Throws ProfileRefused (ProfileInvalid) for what Ignition would refuse on the machine.
+ * Returns Ignition 3.3.0, which Flatcar since 3185, Fedora CoreOS and every later Ignition support. The machine gets
+ * the same keys, files and units as with 2.3.0. Throws ProfileRefused (ProfileInvalid) for what Ignition would refuse
+ * on the machine.
  */
 export function ignition3(request: UserDataRequest): string {
   const entries = ignitionEntries(request);

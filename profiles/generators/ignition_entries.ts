@@ -109,8 +109,8 @@ function asLines(text: string): string {
 }
 
 /**
- * Returns JSON as Go writes it, except that the placeholder stays unescaped, because machine-controller searches for
- * it.
+ * Returns JSON as Go writes it, except that `<MACHINE_NAME>` stays unescaped in the bootstrap phase, because
+ * machine-controller searches for it.
  */
 export function ignitionJson(phase: Phase, value: object): string {
   const special = phase === "bootstrap" ? /<MACHINE_NAME>|[<>&\u2028\u2029]/g : /[<>&\u2028\u2029]/g;

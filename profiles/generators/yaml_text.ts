@@ -54,7 +54,7 @@ export function yamlBlock(key: string, text: string, { indent, keep }: { indent:
   return `${key}: ${header}\n${margin}${text.replaceAll("\n", `\n${margin}`)}`;
 }
 
-// Parsers use the indentation of the first line that is not empty for all lines, and refuse longer blank lines before
-// it.
+// Parsers take the indentation of the first line that is not empty as the indentation of all lines. They refuse blank
+// lines before it that have more spaces.
 const startsIndented = /^\n* /;
 const blankLine = /^[ \t]+$/m;

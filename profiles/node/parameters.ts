@@ -1,6 +1,6 @@
 import type { Parameter } from "../parameter.ts";
 
-/** With the kubelet's own default, which suits cgroup v2: all systems of Ostler's profiles except Amazon Linux 2. */
+/** Has the kubelet's own default, because all systems of Ostler's profiles except Amazon Linux 2 use cgroup v2. */
 export const failCgroupV1: Parameter = {
   type: "boolean",
   description: "Whether the kubelet refuses to start on a machine that has only cgroup v1",

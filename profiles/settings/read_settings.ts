@@ -10,7 +10,7 @@ export interface SettingSources {
   argv?: string[];
   /** Environment variables; an empty variable counts as not set. */
   env?: Record<string, string | undefined>;
-  /** The content of a settings file, by flag. */
+  /** The content of a settings file, keyed by flag without dashes. */
   file?: Record<string, unknown>;
 }
 

@@ -228,7 +228,10 @@ Deno.test("fault P7 ostler render: warns of settings of a MachineDeployment that
   using terminal = new FakeTerminal({ ...files, "md.yaml": misplaced });
   const { code, err } = await terminal.run(["render", "osp.yaml", "md.yaml"]);
   assert.equal(code, 0);
-  assert.equal(err, `warning: annotation "${key}" has no effect on spec.template; set it on the MachineDeployment\n`);
+  assert.equal(
+    err,
+    `warning: annotation "${key}" has no effect in spec.template; set it in the metadata of the MachineDeployment\n`,
+  );
 });
 
 Deno.test("fault P10: ostler render: names the line of each faulty field, in words", async () => {

@@ -79,5 +79,5 @@ Deno.test("fault S7: a field without a value is refused if only a withheld varia
   const found = { [withheld("AZURE_CLIENT_SECRET")]: "" };
   const valueOf = (spec: object): string => new ProviderValues(spec, needed, found).text("clientSecret");
   equal(valueOf({ clientSecret: "own" }), "own");
-  throws(() => valueOf({}), /fallback AZURE_CLIENT_SECRET has no value, .* only with setting provider-environment/);
+  throws(() => valueOf({}), /variable AZURE_CLIENT_SECRET is not set, .* only with setting provider-environment/);
 });

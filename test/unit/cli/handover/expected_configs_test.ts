@@ -129,7 +129,7 @@ Deno.test("fault P1: ostler adopt --dry-run shows warnings of each pool, and end
   template.template.metadata = { annotations: { [key]: "50" } };
   world.kube.put("machinedeployments", pool);
   const told = await expected(world);
-  assert.match(configOf(told, "fleet/misplaced").warnings.join(), /MaxPods" has no effect on spec\.template/);
+  assert.match(configOf(told, "fleet/misplaced").warnings.join(), /MaxPods" has no effect in spec\.template/);
   world.kube.onRequest = (request) => {
     if (request.startsWith("get configmaps")) throw answer(503, "ServiceUnavailable");
   };

@@ -145,7 +145,7 @@ Deno.test("fault P7: an annotation on the template that no machine gets is a war
   const key = "v1.kubelet-config.machine-controller.kubermatic.io/MaxPods";
   template.metadata = { annotations: { [key]: "58", "example.com/other": "x" } };
   deepEqual(await judge(object), {
-    warnings: [`annotation "${key}" has no effect on spec.template; set it on the MachineDeployment`],
+    warnings: [`annotation "${key}" has no effect in spec.template; set it in the metadata of the MachineDeployment`],
   });
 });
 
