@@ -7,7 +7,7 @@ import { current, desired, UpgradeStage } from "./upgrade_stage.ts";
 export const awaiting = {
   ...{ type: "KubernetesUpgraded", status: "False", reason: "AwaitingApproval" },
   message:
-    `Waiting for approval: upgrades 3 control planes, one at a time, from Kubernetes "${current}" to "${desired}"`,
+    `Waiting for approval to upgrade 3 control planes, one at a time, from Kubernetes "${current}" to "${desired}"`,
 };
 
 /** A member of etcd as a Rollout reports it. */

@@ -397,7 +397,7 @@ test("upgradeKubernetes: upgrades the only control plane of a cluster", async (s
   const upgrade = new FakeUpgrade(["a"]).on(stage);
   upgrade.approved = "";
   const handle = await upgrade.start(stage);
-  match(await reported(upgrade, "AwaitingApproval"), /upgrades the control plane .* the API server are unavailable/);
+  match(await reported(upgrade, "AwaitingApproval"), /upgrade the control plane .* the API server will be unavailable/);
   upgrade.approved = desired;
   deepEqual((await handle.result()).says, `The control plane runs Kubernetes ${desired}`);
   deepEqual(upgrade.violations, []);

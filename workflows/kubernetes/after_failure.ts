@@ -1,4 +1,7 @@
-/** Reports a failure of a run on control planes, and waits; the slot of the run is renewed meanwhile. */
+/**
+ * Reports a failure of a run that upgrades control planes or renews their certificates, renews the slot of the run, and
+ * waits.
+ */
 import { condition } from "@temporalio/workflow";
 import type { UpgradeStanding } from "../contracts/mod.ts";
 import { troubleOf } from "../state/trouble.ts";
@@ -10,15 +13,22 @@ const outageMs = 60_000;
 /** Maximum milliseconds until the next survey after the NodeVersion changed between a survey and its step. */
 const mootMs = 1_000;
 
-/** A run that a failure interrupted. */
+/** The functions of a run that the wait after a failure calls. */
 export interface Interrupted {
+  /** Returns whether a signal has reported a change. */
   isChanged: () => boolean;
   report: (standing: UpgradeStanding) => Promise<void>;
-  /** Renews the slot of the run, because without a slot the run of a group could repair or replace the machine. */
+  /**
+   * Renews the slot of the run, because without a slot the run of the control plane's group could repair or replace the
+   * machine.
+   */
   renewOwnSlot: () => Promise<void>;
 }
 
-/** Reports a failure that a person or time must resolve, and waits; a step that became moot is planned again. */
+/**
+ * Reports a failure and waits for a change or the next survey. If the NodeVersion only changed between survey and step,
+ * plans again a moment later without a report.
+ */
 export async function waitAfterFailure(
   error: unknown,
   { isChanged, report, renewOwnSlot }: Interrupted,

@@ -18,7 +18,7 @@ const orderMs: Record<UpgradeVerb, number> = {
 /** Milliseconds until a control plane must be healthy after an order. */
 const healthyMs = 15 * minute;
 
-/** A control plane, and what is desired of it. */
+/** A control plane, and the survey that has the desired version. */
 export interface OnControlPlane {
   object: ClusterObject;
   survey: Present;
@@ -40,7 +40,10 @@ export async function giveOrder(
   }
 }
 
-/** Returns why the control plane is not healthy in time; undefined if it is. */
+/**
+ * Waits until the control plane runs the version (with `kubelet`, also its kubelet) and is healthy. Returns undefined
+ * then, or what is missing when the time is over.
+ */
 export async function whyUnhealthy(
   { object, survey: { version }, controlPlane: { node, uid } }: OnControlPlane,
   kubelet: boolean,

@@ -5,8 +5,8 @@ import { planesText } from "./upgrade_refusal.ts";
 type Present = Extract<RenewalSurvey, { state: "Present" }>;
 
 /**
- * One step, and the status meanwhile. Done: nothing has to be renewed, a person has turned the renewal off, or Ostler
- * cannot run orders on nodes.
+ * One step, and the status to report meanwhile. Renew: renew the certificates of one control plane. Done: nothing has
+ * to be renewed, a person has turned the renewal off, or Ostler cannot run orders on nodes.
  */
 export type RenewalStep =
   | { step: "Wait" | "Done"; standing: UpgradeStanding }
@@ -14,7 +14,8 @@ export type RenewalStep =
 
 /**
  * Returns the next step: the control plane under way, then each one whose certificates expire soon. The leader of etcd
- * comes last, so that the leadership moves only once. None begins while another one is not Ready.
+ * comes last, so that the leadership moves only once. The renewal of a control plane does not begin while another one
+ * is not Ready.
  */
 export function nextRenewalStep(survey: Present): RenewalStep {
   const { controlPlanes, trouble, setting } = survey;

@@ -13,24 +13,27 @@ import { planesText, upgradeRefusalOf } from "./upgrade_refusal.ts";
 type Present = Extract<UpgradeSurvey, { state: "Present" }>;
 
 /**
- * One step, and the status meanwhile. Check: whether the upgrade can begin. Upgrade: one control plane, its components
- * with `verb`. Finish: end the work on a control plane that runs the version. Release: uncordon a control plane that is
- * unchanged, as the upgrade cannot go on. Announce: annotate it with the components that it runs.
+ * One step, and the status to report meanwhile. Check: find out whether the upgrade can begin. Upgrade: upgrade one
+ * control plane, its components with `verb`. Finish: end the work on a control plane that runs the version. Release:
+ * uncordon a control plane on which nothing is half done, because the upgrade cannot go on. Announce: annotate a
+ * control plane with the components that it runs.
  */
 export type UpgradeStep =
   | { step: "Refuse" | "AwaitApproval" | "Wait" | "Done"; standing: UpgradeStanding }
   | { step: "Check" | "Finish" | "Release" | "Announce"; controlPlane: ControlPlaneState; standing: UpgradeStanding }
   | { step: "Upgrade"; controlPlane: ControlPlaneState; verb: ComponentsVerb; standing: UpgradeStanding };
 
-/** Apply upgrades the first control plane, and Node every other one. */
+/**
+ * Apply (`kubeadm upgrade apply`) upgrades the first control plane, and Node (`kubeadm upgrade node`) every other one.
+ */
 export type ComponentsVerb = Extract<UpgradeVerb, "Apply" | "Node">;
 
-/** Number of findings that a message has, and the length of each. */
+/** Maximum number of findings in a message, and maximum characters of each. */
 const shown = { findings: 5, length: 300 };
 
 /**
- * Returns the next step: check → approval → one control plane after the other. No control plane begins while another one
- * is not Ready. `check` is null if the present state was not checked yet.
+ * Returns the next step: check → approval → one control plane after the other. The upgrade of a control plane does not
+ * begin while another one is not Ready. `check` is null if the present state was not checked yet.
  */
 export function nextUpgradeStep(survey: Present, check: UpgradeCheck | null): UpgradeStep {
   const { trouble } = survey;
@@ -45,8 +48,8 @@ export function nextUpgradeStep(survey: Present, check: UpgradeCheck | null): Up
 }
 
 /**
- * Refuses to continue. A cordoned control plane whose group names another NodeVersion by now is uncordoned first,
- * because the upgrade of that NodeVersion completes it.
+ * Returns Refuse. If a control plane is cordoned and its group names another NodeVersion now, first returns Release for
+ * it, because the upgrade of that NodeVersion completes it.
  */
 function stopFor(survey: Present, trouble: UpgradeTrouble): UpgradeStep {
   const moved = survey.controlPlanes.find((each) =>
@@ -57,8 +60,8 @@ function stopFor(survey: Present, trouble: UpgradeTrouble): UpgradeStep {
 }
 
 /**
- * Before the first control plane runs the version, a check and an approval are required, because kubeadm cannot
- * downgrade afterwards.
+ * Returns the next step before the first control plane runs the version: check, approval, upgrade. Afterwards kubeadm
+ * cannot downgrade.
  */
 function begin(survey: Present, check: UpgradeCheck | null, next: ControlPlaneState): UpgradeStep {
   if (next.isUnderWay && next.components === survey.version) return upgrade(survey, next);
@@ -73,8 +76,9 @@ function begin(survey: Present, check: UpgradeCheck | null, next: ControlPlaneSt
 }
 
 /**
- * Upgrades the next control plane if the version is still approved, or if that control plane is under way and cordoned
- * or half done. Without the approval no further one begins, not even one that already has its slot.
+ * Returns the upgrade of the next control plane if the version is still approved, or if that control plane is under way
+ * and cordoned or half done. Without the approval no other upgrade begins, even if its control plane already has the
+ * slot.
  */
 function go(survey: Present, next: ControlPlaneState): UpgradeStep {
   const isTouched = next.isUnderWay && (next.isCordoned || !isWhole(next));
@@ -83,8 +87,8 @@ function go(survey: Present, next: ControlPlaneState): UpgradeStep {
 }
 
 /**
- * Upgrades a control plane once all others are Ready, or waits. A control plane under way need not be Ready, because
- * only its own upgrade can make it Ready again.
+ * Returns Upgrade if all other control planes are Ready, otherwise Wait. A control plane under way need not be Ready
+ * itself, because only its own upgrade can make it Ready again.
  */
 function upgrade(survey: Present, controlPlane: ControlPlaneState): UpgradeStep {
   const isAwaited = ({ uid, isUnderWay }: ControlPlaneState): boolean => uid !== controlPlane.uid || !isUnderWay;
@@ -97,16 +101,16 @@ function upgrade(survey: Present, controlPlane: ControlPlaneState): UpgradeStep 
   return { step: "Upgrade", controlPlane, verb, standing: upgrading(survey, controlPlane) };
 }
 
-/** Annotates each control plane once all run the version. */
+/** Returns the first control plane to annotate with its components; undefined if all are annotated. */
 function announce(survey: Present): UpgradeStep | undefined {
   const found = survey.controlPlanes.find(({ isAnnounced }) => !isAnnounced);
   return found && { step: "Announce", controlPlane: found, standing: upgrading(survey, found) };
 }
 
 /**
- * Refuses to change the components of a version that some control planes already run: they would keep their programs,
- * and the others would get different ones. A control plane that this upgrade completed is annotated with its
- * components.
+ * Refuses other components of a version that some control planes already run: those would keep their programs, and the
+ * others would get different ones. Recognizes such control planes by the annotation with their components; returns
+ * undefined if there are none.
  */
 function differing(survey: Present): UpgradeStep | undefined {
   const { components, version } = survey;
@@ -127,8 +131,8 @@ function done(survey: Present): UpgradeStep {
 }
 
 /**
- * Stops the upgrade. A control plane on which it has begun is released first, if that is Ready and its kubelet and
- * components have the same version, because then nothing on it is half done.
+ * Stops the upgrade. If it has begun on a control plane that is Ready and whose kubelet and components have the same
+ * version, returns Release for that one first, because nothing on it is half done.
  */
 function stop(survey: Present, step: "Refuse" | "AwaitApproval" | "Wait", standing: UpgradeStanding): UpgradeStep {
   const whole = survey.controlPlanes.find((each) => hasBegun(each) && each.isReady && isWhole(each));
@@ -171,7 +175,7 @@ function runsVersion({ version }: Present, { kubelet, components }: ControlPlane
   return kubelet === version && components === version;
 }
 
-/** Returns the next control plane; it runs the desired version only if all do. */
+/** Returns the control plane to upgrade next; if it already runs the desired version, all do. */
 function nextControlPlane(survey: Present): ControlPlaneState {
   const [first] = survey.controlPlanes.toSorted((one, other) => compare(survey, one, other));
   if (!first) throw new TypeError("Failed to choose a control plane: a survey without any is refused");
@@ -179,8 +183,8 @@ function nextControlPlane(survey: Present): ControlPlaneState {
 }
 
 /**
- * Sorts the one under way first, then one that is half done, and the leader of etcd last, so that the leadership moves
- * only once.
+ * Sorts control planes for their upgrade: the one under way first, then one that is half done, and the leader of etcd
+ * last, so that the leadership moves only once. Control planes that run the version come after all others.
  */
 function compare(survey: Present, one: ControlPlaneState, other: ControlPlaneState): number {
   const ranks = (each: ControlPlaneState): number[] => [
@@ -225,13 +229,13 @@ function awaiting(
 ): UpgradeStanding {
   const planes = length === 1 ? "the control plane" : `${length} control planes, one at a time,`;
   const what = cluster === version
-    ? `the remaining control planes are upgraded to Kubernetes "${version}"`
-    : `upgrades ${planes} from Kubernetes "${cluster}" to "${version}", and only a restored etcd snapshot reverts that`;
+    ? `upgrade the remaining control planes to Kubernetes "${version}"`
+    : `upgrade ${planes} from Kubernetes "${cluster}" to "${version}", which only a restored etcd snapshot can revert`;
   const todo = `to approve, set annotation ostler.dev/approved-kubernetes: "${version}" on the NodeVersion`;
   // Two members of etcd have no quorum while one of them restarts.
-  const outage = length < 3 ? "; etcd and the API server are unavailable for minutes meanwhile" : "";
+  const outage = length < 3 ? "; etcd and the API server will be unavailable for minutes meanwhile" : "";
   const found = findings.length === 0 ? "" : `; findings: ${textOf(findings)}`;
-  return { reason: "AwaitingApproval", message: `Waiting for approval: ${what}${outage}; ${todo}${found}` };
+  return { reason: "AwaitingApproval", message: `Waiting for approval to ${what}${outage}; ${todo}${found}` };
 }
 
 function textOf(findings: UpgradeFinding[]): string {

@@ -1,7 +1,8 @@
 /**
- * Renews the certificates of one control plane: slot → relieve → order → healthy → certificates read → slot given back.
- * Nothing is cordoned or drained, because static pods are not evicted and the kubelet runs on. Each step does nothing
- * if its result already exists, so an interrupted renewal is repeated from the first step.
+ * Renews the certificates of one control plane: take the slot → move etcd leadership away → order the renewal → wait
+ * until healthy → read the certificates → give the slot back. Nothing is cordoned or drained, because a drain evicts no
+ * static pods, and the kubelet keeps running. Each step does nothing if its result already exists, so an interrupted
+ * renewal is repeated from the first step.
  */
 import { isCancellation, uuid4 } from "@temporalio/workflow";
 import type { Relieved, RenewalPlane, RenewalSurvey, UpgradeOutcome } from "../contracts/mod.ts";
@@ -12,7 +13,7 @@ import { giveBackSlot, type SlotWork, takeSlot } from "./upgrade_control_plane.t
 import { haltOfRules, type UpgradeHalt } from "./upgrade_halts.ts";
 import { act, waits } from "./upgrade_proxies.ts";
 
-/** The renewal on one control plane. */
+/** The control plane whose certificates are renewed, and the survey that found it. */
 export interface RenewalWork extends SlotWork {
   survey: Extract<RenewalSurvey, { state: "Present" }>;
   controlPlane: RenewalPlane;
@@ -23,12 +24,18 @@ export interface RenewalWork extends SlotWork {
 type End = UpgradeHalt | "Replan" | undefined;
 
 const minute = 60_000;
-/** Milliseconds of one attempt to relieve, of an order with all its restarts, and until all is healthy after it. */
+/**
+ * Milliseconds of one attempt to move the leadership of etcd, of an order with all restarts, and until the control
+ * plane must be healthy after it.
+ */
 const attemptMs = minute;
 const orderMs = 40 * minute;
 const healthyMs = 15 * minute;
 
-/** Returns undefined once the control plane serves with certificates that do not expire soon. */
+/**
+ * Renews the certificates. Returns undefined once the control plane serves with certificates that do not expire soon;
+ * otherwise the halt, or Replan if nothing has to be renewed any more.
+ */
 export async function renewControlPlane(work: RenewalWork): Promise<End> {
   return await checkDue(work) ??
     await checkRules(work) ??
@@ -63,8 +70,8 @@ async function checkRules(work: RenewalWork): Promise<End> {
 }
 
 /**
- * Takes the slot and relieves the control plane. If etcd does not respond, a control plane that was not under way gives
- * the slot back.
+ * Takes the slot, and moves the leadership of etcd away. If that fails with an error, gives the slot back, unless the
+ * renewal of this control plane was under way before.
  */
 async function takeOut(work: RenewalWork): Promise<End> {
   const halt = await takeSlot(work);
@@ -79,8 +86,8 @@ async function takeOut(work: RenewalWork): Promise<End> {
 }
 
 /**
- * Moves the leadership of etcd to another member. The member of a control plane under way may be restarting, so its
- * problems do not count.
+ * Moves the leadership of etcd to another member. The member of a control plane under way may be restarting, so
+ * problems of that member do not block.
  */
 async function relieve(work: RenewalWork): Promise<End> {
   const { object, controlPlane: { node, group, machine, isUnderWay, isLeader } } = work;
@@ -91,7 +98,7 @@ async function relieve(work: RenewalWork): Promise<End> {
     { pool, machine, until: Date.now() + attemptMs, isLost, returns: true, taken: [] },
   ]);
   if (seen.state === "Relieved") return undefined;
-  // A repair of another control plane, which may be what etcd waits for, needs the slot.
+  // The slot is free again for a repair of another control plane, whose member may be the problem of etcd.
   if (isUnderWay) work.keepUnfinished();
   await giveBackSlot(work);
   const message = `Keeping control plane "${node}" unchanged: ${seen.doubts.join("; ")}`;
@@ -120,8 +127,8 @@ async function giveRenewal({ object, survey, controlPlane }: RenewalWork): Promi
 }
 
 /**
- * Returns the version that the control plane runs; the cluster's version while its static pods are absent because they
- * restart.
+ * Returns the version that the control plane runs; while its static pods are absent because they restart, the version
+ * of the cluster.
  */
 function versionOf({ cluster }: RenewalWork["survey"], { components }: RenewalPlane): string {
   return components === "" ? cluster : components;

@@ -1,4 +1,4 @@
-/** Stops of a renewal of certificates at one control plane, and when each is over. */
+/** Why a renewal of certificates waits at one control plane, and until when. */
 import type { RenewalSurvey, UpgradeOutcome, UpgradeRefusal } from "../contracts/mod.ts";
 import { type HeldUpgrade, holdHalt, type UpgradeHalt } from "./upgrade_halts.ts";
 
@@ -6,7 +6,7 @@ type Present = Extract<RenewalSurvey, { state: "Present" }>;
 
 const annotation = "ostler.dev/renew-certificates";
 
-/** The remedy after a refusal, and when another attempt can succeed without the remedy. */
+/** The remedy after a refusal, and whether Ostler tries again by itself before a person has applied it. */
 const refusals: Partial<Record<UpgradeRefusal, { todo: string; again: UpgradeHalt["again"] }>> = {
   AuthorityExternal: {
     todo: "renew the certificates where the key of the authority is, and copy them to the node",
@@ -33,13 +33,13 @@ export function isUntouched(outcome: UpgradeOutcome): boolean {
   return outcome.outcome === "Refused" && outcome.reason !== "RestartFailed";
 }
 
-/** Returns the halt after a failed attempt, which is repeated. */
+/** Returns the halt after a failed attempt, after which Ostler tries again by itself. */
 export function failedRenewal(node: string, cause: string): UpgradeHalt {
   const message = `Failed to renew the certificates of control plane "${node}": ${cause}`;
   return { standing: { reason: "RenewalHalted", message }, again: "Later" };
 }
 
-/** As `holdUpgrade`. */
+/** Like `holdUpgrade`, for a renewal of certificates. */
 export function holdRenewal(
   halt: UpgradeHalt,
   { survey, ...on }: { survey: Present; uid: string; previous: HeldUpgrade | null; now: number },
@@ -48,7 +48,7 @@ export function holdRenewal(
 }
 
 /**
- * Returns the halt if it concerns the present state. Otherwise it is over: a person changed the NodeVersion or renewed the
+ * Returns the halt if it still applies. Returns null if it is over: a person changed the NodeVersion or renewed the
  * certificates, or the control plane was replaced.
  */
 export function renewalHaltIn(survey: Present, halt: HeldUpgrade | null): HeldUpgrade | null {

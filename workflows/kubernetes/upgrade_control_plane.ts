@@ -1,7 +1,8 @@
 /**
- * Upgrades one control plane in place: fetch → slot → relieve → cordon and drain → components → healthy → kubelet →
- * healthy → uncordon → announce → slot given back. Each step does nothing if its result already exists, so an
- * interrupted upgrade is repeated from the first step. Until the end the control plane keeps its cordon and its slot.
+ * Upgrades one control plane in place: fetch the components → take the slot → move etcd leadership away, save a
+ * snapshot → cordon, drain → upgrade the components → wait until healthy → the same with the kubelet → uncordon,
+ * annotate → give the slot back. Each step does nothing if its result already exists, so an interrupted upgrade is
+ * repeated from the first step. Until the end the control plane keeps its cordon and its slot.
  */
 import type {
   Blocker,
@@ -24,7 +25,7 @@ import { type ComponentsVerb, hasBegun } from "./next_upgrade_step.ts";
 import { failed, haltOfOrder, haltOfRules, type UpgradeHalt } from "./upgrade_halts.ts";
 import { act } from "./upgrade_proxies.ts";
 
-/** The memory of a run, with which it repeats fewer steps; the survey alone is enough to continue. */
+/** The memory of a run, which saves the run some steps; to continue, a new run needs only the survey. */
 export interface UpgradeMemory {
   /** The uid of the control plane that has fetched the components, and the digest of the components; "" for none. */
   fetched: string;
@@ -38,8 +39,8 @@ export interface UpgradeMemory {
 }
 
 /**
- * A control plane that needs the slot. By default the upgrade of its NodeVersion holds the slot, for a day; `holder`
- * and `lastsMs` (milliseconds) replace these.
+ * A control plane that needs the slot. By default the holder of the slot is the upgrade of the NodeVersion, and the
+ * slot lasts a day unless it is renewed; `holder` and `lastsMs` (milliseconds) change that.
  */
 export interface SlotWork {
   object: ClusterObject;
@@ -57,12 +58,18 @@ export interface UpgradeWork extends OnControlPlane {
   report: (standing: UpgradeStanding) => Promise<void>;
 }
 
-/** The end of a step: undefined continues, and Replan ends the work because another state is desired. */
+/**
+ * The end of a step. undefined: the next step begins. Replan: the work ends, because another state is desired.
+ * Otherwise the work halts.
+ */
 type End = UpgradeHalt | "Replan" | undefined;
 
-/** Milliseconds of one attempt to relieve or drain; between attempts the run reads the desired state. */
+/**
+ * Milliseconds of one attempt to move the leadership of etcd or to drain; between attempts the run reads the desired
+ * state.
+ */
 const attemptMs = 60_000;
-/** Milliseconds until the slot ends, and until the run renews it. */
+/** Milliseconds until the slot ends unless it is renewed, and until the run renews it. */
 const slotMs = 86_400_000;
 const renewMs = 3_600_000;
 /** Milliseconds of a drain if no policy sets them, and of a drain by force. */
@@ -70,7 +77,10 @@ const drainMs = 3_600_000;
 const forceMs = 600_000;
 const standardDrain: DrainRules = { timeout: null, onBlocked: "Wait", localStorage: "Delete", order: "ByPriority" };
 
-/** Returns undefined once the control plane runs the version and serves. */
+/**
+ * Upgrades the control plane. Returns undefined once it runs the version and serves, otherwise why the upgrade ended
+ * before.
+ */
 export async function upgradeControlPlane(work: UpgradeWork): Promise<End> {
   const rules = await rulesOf(work);
   return haltOfRules(work.controlPlane, rules, Date.now()) ??
@@ -84,7 +94,10 @@ export async function upgradeControlPlane(work: UpgradeWork): Promise<End> {
     await finishControlPlane(work);
 }
 
-/** Ends the work on a control plane that runs the version. */
+/**
+ * Ends the work on a control plane that runs the version: waits until it is healthy, uncordons and annotates it, and
+ * gives the slot back.
+ */
 export async function finishControlPlane(work: UpgradeWork): Promise<End> {
   const unhealthy = await prove(work, true);
   if (unhealthy) return unhealthy;
@@ -163,8 +176,8 @@ async function prove(work: UpgradeWork, kubelet: boolean): Promise<End> {
 }
 
 /**
- * Takes the slot for a control plane; returns a halt if another holder has it. Only one control plane of the cluster is
- * out of service at a time, and the runs of groups take the same slot.
+ * Takes the slot for a control plane; returns a halt if it got none. There is one slot for all control planes of the
+ * cluster, which the runs of their groups take too, so that only one is out of service at a time.
  */
 export async function takeSlot(work: SlotWork): Promise<UpgradeHalt | undefined> {
   const { memory, controlPlane } = work;
@@ -192,15 +205,15 @@ async function askForSlot(
   const answer = await write.ensureSlotTaken.executeWithOptions({ summary }, [
     { pool: holder, machine, limit: 1, of: "ControlPlanes", until: now + lastsMs, ...asked },
   ]);
-  // Without the slot the holder is only in the queue, which it must not leave.
+  // Without the slot the holder is only in the queue; giving back the slot would end its place in the queue.
   memory.mayHaveSlot = answer.taken;
   memory.renewAt = answer.taken ? now + Math.min(renewMs, lastsMs / 2) : 0;
   return answer;
 }
 
 /**
- * Moves the leadership of etcd, and saves a snapshot. The member of a half done control plane may be unhealthy until
- * the upgrade is complete, so the upgrade waits only for other problems of etcd.
+ * Moves the leadership of etcd to another member, and saves a snapshot. The member of a control plane that is half done
+ * may be unhealthy until its upgrade is complete, so problems of that member do not block.
  */
 async function relieve(work: UpgradeWork, rules: Rules | undefined): Promise<End> {
   const { controlPlane: { node, machine, kubelet, components, isUnderWay, isLeader }, report, standing } = work;
@@ -219,7 +232,7 @@ async function relieve(work: UpgradeWork, rules: Rules | undefined): Promise<End
     await report(savedStanding(node, seen.snapshot));
     return void await report(standing);
   }
-  // A repair of another control plane, which may be what etcd waits for, needs the slot.
+  // The slot is free again for a repair of another control plane, whose member may be the problem of etcd.
   if (isWhole) await release(work);
   const message = `Keeping control plane "${node}" unchanged: ${seen.doubts.join("; ")}`;
   return { standing: { reason: "EtcdInDoubt", message }, again: "Soon" };
@@ -236,7 +249,10 @@ function savedStanding(node: string, snapshot: SnapshotTaken | null): UpgradeSta
   return { reason: "EtcdSaved", message };
 }
 
-/** Cordons and drains, in attempts between which the desired state is read; by force only if the policy allows it. */
+/**
+ * Cordons and drains in attempts, and reads the desired state between them; after the timeout deletes the remaining
+ * pods if `onBlocked` is Force, and otherwise halts.
+ */
 async function empty(work: UpgradeWork, rules: DrainRules): Promise<End> {
   const { object, controlPlane: { node, machine }, memory, report, standing } = work;
   memory.isOnlyHeld = false;

@@ -1,4 +1,4 @@
-/** Stops of an upgrade of Kubernetes at one control plane, and when each is over. */
+/** Why an upgrade of Kubernetes waits at one control plane, and until when. */
 import type {
   ControlPlaneState,
   Rules,
@@ -13,23 +13,27 @@ import { lookAtWindows } from "../policy/blocks.ts";
 type Present = Extract<UpgradeSurvey, { state: "Present" }>;
 
 /**
- * Why a control plane is not upgraded further, and when Ostler tries again by itself. Soon: the cluster ends the state,
- * such as a taken slot. Later: an attempt failed. Never: a refusal, which needs a change or a request.
+ * Why a control plane is not upgraded further, and when Ostler tries again by itself. Soon: the obstacle ends without a
+ * person, such as a slot that another holder has. Later: an attempt failed. Never: the order was refused, and another
+ * attempt needs a change or a request of a person.
  */
 export interface UpgradeHalt {
   standing: UpgradeStanding;
   again: "Soon" | "Later" | "Never";
 }
 
-/** A halt with its end. */
+/** A halt with the time of the next attempt. */
 export interface HeldUpgrade {
   standing: UpgradeStanding;
   /** The uid of the control plane. */
   uid: string;
-  /** The desired state, the approval and the request for an attempt: any change of them ends the halt. */
+  /**
+   * Identifies the desired state, the approval and the request for another attempt; a change of any of them ends the
+   * halt.
+   */
   words: string;
   again: UpgradeHalt["again"];
-  /** The next attempt (epoch ms); null for none without a change. */
+  /** Time of the next attempt (epoch ms); null if there is none before a change. */
   until: number | null;
   /** Number of failed attempts in a row. */
   tries: number;
@@ -59,8 +63,8 @@ export function haltOfOrder(
 }
 
 /**
- * Returns the halt of a control plane that the policy of its group does not permit to begin; a control plane under way
- * is completed.
+ * Returns the halt if the policy of the control plane's group does not permit the work to begin now; undefined if it
+ * does, or if the work on the control plane is under way and is completed anyway.
  */
 export function haltOfRules(
   { node, isUnderWay }: Pick<ControlPlaneState, "node" | "isUnderWay">,
@@ -80,7 +84,7 @@ export function haltOfRules(
   return { standing: { reason: "OutsideWindow", message }, again: "Soon" };
 }
 
-/** Refusals that another attempt can end without any change in the cluster. */
+/** Refusals after which another attempt can succeed without a person. */
 const passing: readonly UpgradeRefusal[] = ["DownloadFailed", "NotFetched"];
 
 const remedies: Record<UpgradeRefusal, string> = {
@@ -94,15 +98,15 @@ const remedies: Record<UpgradeRefusal, string> = {
   RestartFailed: "restart the static pods of the node",
 };
 
-/** Returns the halt after a failed attempt, which is repeated. */
+/** Returns the halt after a failed attempt, after which Ostler tries again by itself. */
 export function failed(node: string, cause: string): UpgradeHalt {
   const message = `Failed to upgrade control plane "${node}": ${cause}`;
   return { standing: { reason: "UpgradeHalted", message }, again: "Later" };
 }
 
 /**
- * Returns the halt with its end. Failed attempts in a row on one control plane, without a change by a person, are
- * counted; their number is bounded.
+ * Returns the halt with the time of the next attempt. Counts the failed attempts in a row on one control plane without
+ * a change by a person; after `mostTries`, Ostler does not try again by itself.
  */
 export function holdUpgrade(
   halt: UpgradeHalt,
@@ -112,8 +116,8 @@ export function holdUpgrade(
 }
 
 /**
- * As `holdUpgrade`. `words` identifies what people have requested; `annotation` is the one with which they request
- * another attempt.
+ * Like `holdUpgrade`. `words` identifies what people have requested; `annotation` is the annotation with which they
+ * request another attempt.
  */
 export function holdHalt(
   { standing: { reason, message }, again }: UpgradeHalt,
@@ -136,8 +140,8 @@ export function holdHalt(
 }
 
 /**
- * Returns the halt if it concerns the present state. Otherwise it is over: people changed what is desired, or upgraded
- * the control plane themselves, or it was replaced.
+ * Returns the halt if it still applies. Returns null if it is over: a person changed what is desired or upgraded the
+ * control plane, or the control plane was replaced.
  */
 export function haltIn(survey: Present, halt: HeldUpgrade | null): HeldUpgrade | null {
   const plane = survey.controlPlanes.find(({ uid }) => uid === halt?.uid);
@@ -147,7 +151,7 @@ export function haltIn(survey: Present, halt: HeldUpgrade | null): HeldUpgrade |
   return runsVersion && !ranVersion ? null : { ...halt, ranVersion };
 }
 
-/** Returns whether the halt holds at `now` (epoch ms). */
+/** Returns whether the next attempt must still wait at `now` (epoch ms). */
 export function isHeld({ until }: HeldUpgrade, now: number): boolean {
   return until === null || now < until;
 }

@@ -1,4 +1,4 @@
-/** The order in which an upgrade would take the control planes, from one survey; pure. */
+/** The order in which an upgrade would upgrade the control planes, as a pure function of one survey. */
 import type { ControlPlaneState, UpgradeStanding, UpgradeSurvey } from "../contracts/mod.ts";
 import { type ComponentsVerb, nextUpgradeStep, type UpgradeStep } from "./next_upgrade_step.ts";
 
@@ -10,7 +10,10 @@ export interface PlannedUpgrade {
   verb: ComponentsVerb;
 }
 
-/** The control planes in their order, and why the upgrade would end before all run the version. */
+/**
+ * The control planes in the order of their upgrade. `end` is why the upgrade would stop before all run the version,
+ * absent if it would not.
+ */
 export interface ForeseenOrder {
   order: PlannedUpgrade[];
   end?: UpgradeStanding;

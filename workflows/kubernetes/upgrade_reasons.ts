@@ -1,7 +1,10 @@
-/** The reasons of conditions KubernetesUpgraded and CertificatesRenewed, and those that their messages quote. */
+/**
+ * Explains the reasons of the conditions KubernetesUpgraded and CertificatesRenewed, and the reasons that their
+ * messages quote.
+ */
 import type { UpgradeFinding, UpgradeRefusal, UpgradeTrouble } from "../contracts/mod.ts";
 
-/** Each field is a sentence or two. */
+/** The explanation of one reason, as `ostler explain` shows it; each field is one or two sentences. */
 export interface UpgradeReason {
   means: string;
   /** The actions of Ostler without a person. */
@@ -10,18 +13,24 @@ export interface UpgradeReason {
   todo: string;
 }
 
-/** The next step in a state that Ostler reads regularly. */
+/**
+ * The next action of Ostler in a state that it reads regularly (`reads`), or as soon as the state changes
+ * (`readsSpec`).
+ */
 const reads = "Ostler reads the state again within ten minutes, and continues by itself once the cause is gone.";
 const readsSpec = "Ostler reads the NodeVersion again as soon as it changes.";
 const nothing = "Nothing.";
-/** The next step after a failed attempt (`tries`), and after a refusal that further attempts cannot end (`keeps`). */
+/** The next action of Ostler after a failed attempt (`tries`), and after a refusal that needs a person (`keeps`). */
 const tries = "Ostler tries again every ten minutes, up to six times.";
 const keeps = "No other control plane begins, and this one keeps its cordon if it has one.";
 const retry = "Then set annotation ostler.dev/retry-kubernetes of the NodeVersion to a new value.";
-/** For reasons that an upgrade and a renewal of certificates share, or that only a renewal has. */
+/**
+ * The request for another attempt after a reason that a renewal of certificates has, too: the message names its
+ * annotation.
+ */
 const retryNamed = "Then set the annotation in the message to a new value.";
 
-/** These reasons must be here by their types; a test compares the other reasons with the code. */
+/** The compiler requires these reasons here; a test compares the other reasons with the code. */
 type Named = UpgradeTrouble["reason"] | UpgradeFinding["kind"] | UpgradeRefusal;
 
 const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
@@ -99,14 +108,14 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
   },
   ApiUnavailable: {
     means: "The API server does not answer, or no worker carries out the step.",
-    next: "Ostler repeats the step; an outage costs the control plane under way no time.",
+    next: "Ostler repeats the step; the time of an outage does not count against any deadline.",
     todo: "If this lasts, check the API server, its load balancer and the workers.",
   },
   // Findings of the check.
   ApiRemoved: {
     means: "A client has used an API that the version does not have, or Ostler cannot read which APIs are used.",
     next: reads,
-    todo: "Change these clients, then restart the API servers, which remember each request until then.",
+    todo: "Change these clients, then restart the API servers, because each counts such requests until it restarts.",
   },
   DrainImpossible: {
     means: "A pod on a control plane can never be evicted, because its PodDisruptionBudget requires all replicas.",
@@ -125,9 +134,9 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
   },
   // Refusals of the desired version.
   VersionInvalid: {
-    means: "The NodeVersion names no released version.",
+    means: "The Kubernetes version in the NodeVersion is not a release such as v1.36.1.",
     next: readsSpec,
-    todo: "Set spec.kubernetesClusterVersion to a version such as v1.36.1.",
+    todo: "Set spec.kubernetesClusterVersion to a released version.",
   },
   VersionUnknown: {
     means: "The version of the cluster, of a control plane or of a node is unknown, so Ostler cannot check the skew.",
@@ -152,10 +161,10 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
   KubeletTooOld: {
     means: "A kubelet is more than three minor versions older than the version, which Kubernetes does not support.",
     next: reads,
-    todo: "Update or replace the named node first.",
+    todo: "Update or replace the nodes with that kubelet first.",
   },
   ComponentsMissing: {
-    means: "The ConfigMap with the components of the version does not exist, or has no key components.",
+    means: 'The ConfigMap with the components of the version does not exist, or lacks key "components".',
     next: reads,
     todo: "Create the ConfigMap in kube-system, or correct spec.kubernetesComponentsReference.",
   },
@@ -173,7 +182,7 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
   NotKubeadm: {
     means: "kubeadm did not create this cluster, so Ostler does not upgrade its control planes.",
     next: reads,
-    todo: "Upgrade the control planes by the means that created them.",
+    todo: "Upgrade the control planes with the tool that created them.",
   },
   HandsMissing: {
     means: "The worker runs without setting hands-image, so Ostler cannot run orders on nodes.",
@@ -274,7 +283,7 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
   AccessDenied: {
     means: "The API server denied a request of the worker.",
     next: reads,
-    todo: "Apply deploy/kubernetes or the chart of this version: the worker lacks the right in the message.",
+    todo: "Apply deploy/kubernetes or the chart of this version: the worker lacks the permission in the message.",
   },
   ObjectInvalid: {
     means: "The API server or Ostler refused a request as invalid.",
@@ -303,7 +312,7 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
   },
 };
 
-/** Returns what a reason means; undefined for another text. */
+/** Returns the explanation of a reason; undefined for an unknown reason. */
 export function upgradeReason(reason: string): UpgradeReason | undefined {
   return Object.hasOwn(reasons, reason) ? reasons[reason] : undefined;
 }

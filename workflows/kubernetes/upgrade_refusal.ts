@@ -16,8 +16,8 @@ interface Versions {
 }
 
 /**
- * Returns why the desired version is refused; undefined if it is not. Kubelets of workers are only checked before the
- * first control plane runs the version: after that, a wait would not help.
+ * Returns why the desired version is refused; undefined if it is not. Checks the kubelets of workers only before the
+ * first control plane runs the version: after that, to stop would not help them.
  */
 export function upgradeRefusalOf(survey: Present): UpgradeStanding | undefined {
   const desired = versionIn(survey.version);
@@ -35,8 +35,8 @@ export function upgradeRefusalOf(survey: Present): UpgradeStanding | undefined {
 }
 
 /**
- * Refuses control planes of unknown version, except for one under way: some of its components may be stopped until its
- * upgrade is complete.
+ * Refuses control planes whose version is unknown, except for one under way: some of its components may be stopped
+ * until its upgrade is complete.
  */
 function unknownIn(survey: Present): UpgradeStanding | undefined {
   const { controlPlanes } = survey;

@@ -1,4 +1,4 @@
-/** Versions of Kubernetes: strictly "vX.Y.Z", as kubeadm takes them; any other text is unknown. */
+/** Versions of Kubernetes: only "vX.Y.Z", which is the form that kubeadm takes; any other text is unknown. */
 
 /** A released version. */
 export interface KubernetesVersion {
@@ -21,7 +21,7 @@ export function compareVersions(one: KubernetesVersion, other: KubernetesVersion
   return one.major - other.major || one.minor - other.minor || one.patch - other.patch;
 }
 
-/** Returns how many minor versions `newer` is above `older`; undefined between major versions. */
+/** Returns how many minor versions `newer` is above `older`; undefined if the major versions differ. */
 export function minorsBetween(older: KubernetesVersion, newer: KubernetesVersion): number | undefined {
   return older.major === newer.major ? newer.minor - older.minor : undefined;
 }

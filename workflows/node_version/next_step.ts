@@ -11,7 +11,11 @@ import { isDone, refusalOf, stageOf, upgradeNeeded } from "./stage_of.ts";
 
 type Present = Extract<VersionSurvey, { state: "Present" }>;
 
-/** One step, and the status meanwhile. Upgrade: a run of its own upgrades Kubernetes of the control planes. */
+/**
+ * One step, and the status to report meanwhile. Hold: turn the autoscalers off. LetGo: turn them on again. Release: let
+ * the groups of a stage take the spec. EndRelease: let no further group take it. Upgrade: a separate run upgrades
+ * Kubernetes of the control planes.
+ */
 export type NextStep =
   | { step: "Hold" | "LetGo" | "EndRelease" | "Upgrade" | "Wait" | "Done"; standing: VersionStanding }
   | { step: "Release"; stage: VersionStage; standing: VersionStanding };
@@ -42,7 +46,10 @@ export function nextStep(survey: Present): NextStep {
   return wait(...underWay(survey, stage));
 }
 
-/** Ends the release and the hold; a group that is added later is released after a survey, under a hold of its own. */
+/**
+ * Ends the release, and then the hold of the autoscalers. A group that is added later needs another survey, hold and
+ * release.
+ */
 function end({ isHeld, released, says }: Present): NextStep {
   const standing = { ready: "True", reason: "UpToDate", message: says } as const;
   if (released !== null) return { step: "EndRelease", standing };
@@ -50,8 +57,9 @@ function end({ isHeld, released, says }: Present): NextStep {
 }
 
 /**
- * Ends the release first, so that no further group takes components that are newer than its API server. Groups that
- * have begun continue beside the upgrade, which shares the budget of control planes with them.
+ * Returns the upgrade of the control planes. Before it, ends the release, so that no further group takes components
+ * that are newer than its API server. Groups that have begun continue beside the upgrade, and take the slot of the
+ * control planes in turn with it.
  */
 function upgradeFirst(survey: Present, { state, says }: VersionUpgrade): NextStep {
   const what = "Workers and new images wait until Kubernetes is upgraded on the control planes";
@@ -64,8 +72,8 @@ function upgradeFirst(survey: Present, { state, says }: VersionUpgrade): NextSte
 }
 
 /**
- * Stops for a failure. If the components are newer than an API server, the release ends first, so that no further group
- * takes them; other failures do not concern the released spec.
+ * Stops because of a failure. If the components are newer than an API server, ends the release first, so that no
+ * further group takes them; other failures do not concern the released spec.
  */
 function halt(survey: Present, trouble: VersionTrouble): NextStep {
   const { reason, message } = trouble;
@@ -105,22 +113,22 @@ function underWay(survey: Present, stage: VersionStage): [reason: string, messag
 }
 
 /**
- * Returns whether the stage waits and no group has anything in progress; workers that began earlier can still be in
- * progress while control planes wait.
+ * Returns whether the stage waits and no group of any stage has anything in progress: groups of workers that began
+ * earlier can still be busy while control planes wait.
  */
 function rests(survey: Present, stage: VersionStage): boolean {
   return isAtRest(survey.stages[stage]) && !isMoving(survey);
 }
 
 /**
- * Returns whether no group works or will work before a user acts or a window opens, so that autoscalers need not be
+ * Returns whether every group of the stage is done, or waits for a person or a window, so that autoscalers need not be
  * held.
  */
 function isAtRest({ groups, atRest }: StageSurvey): boolean {
   return groups > 0 && atRest === groups;
 }
 
-/** Returns whether any group has something in progress, even if it can finish that without this run. */
+/** Returns whether any group has something in progress, even something that it can finish without this run. */
 function isMoving({ stages }: Present): boolean {
   return Object.values(stages).some(({ moving }) => moving > 0);
 }

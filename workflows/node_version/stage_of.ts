@@ -22,8 +22,8 @@ export function upgradeNeeded({ upgrade, trouble, stages: { ControlPlane } }: Pr
 }
 
 /**
- * Returns whether the last report is about an upgrade that is no longer needed, because its version was taken back
- * after a cancellation. Another run of the upgrade then reports the present state, and ends.
+ * Returns whether the last report is about an upgrade that is no longer needed, because a person cancelled it and then
+ * restored the previous version. Another run of the upgrade then reports the present state, and ends.
  */
 export function isReportOver(survey: Present): boolean {
   const { upgrade, trouble, stages: { ControlPlane } } = survey;
@@ -46,8 +46,8 @@ export function stageOf({ stages: { ControlPlane, Workers } }: Present): Version
 }
 
 /**
- * Counts nodes with other components. A new machine of Ostler is excluded until it is annotated, a moment after it has
- * joined: until then its stage is neither done nor refused.
+ * Counts nodes whose components differ from the desired ones. Excludes a new machine that Ostler ordered until it is
+ * annotated, a moment after it has joined: until then its stage is neither done nor refused.
  */
 function skewedOf({ skewed, unannounced }: StageSurvey): number {
   return skewed - unannounced;

@@ -15,12 +15,13 @@ import { upgradeKubernetes } from "../upgrade_kubernetes.ts";
 const pauseMs = 300_000;
 
 /**
- * Starts the run again whenever the survey needs it; a new run of this workflow finds the running upgrade in Temporal.
+ * Starts the run that upgrades Kubernetes, again whenever a survey requires it. After continue-as-new, the new parent
+ * finds a running upgrade by its workflow ID.
  */
 export class UpgradeRun {
-  /** Whether the run knows of the last change of the NodeVersion. */
+  /** Whether the upgrade was started or signaled since the last change of the NodeVersion. */
   isTold = false;
-  /** Whether the run has ended since this was last reset. */
+  /** Whether the run has ended since the parent last reset this field. */
   hasEnded = false;
   /** Whether a person had cancelled the run at the last survey. */
   isCancelled = false;
@@ -33,7 +34,10 @@ export class UpgradeRun {
     this.#object = object;
   }
 
-  /** Starts the run, or signals the running one that the NodeVersion changed. */
+  /**
+   * Starts the run if none is running, or signals the running one that the NodeVersion changed. Does nothing if the
+   * NodeVersion has not changed since the last call, and the run is running or the pause after it is not over.
+   */
   async keep(): Promise<void> {
     if (this.isTold && (this.#isRunning || Date.now() < this.#startsAt)) return;
     this.isTold = true;

@@ -8,7 +8,10 @@ type Present = Extract<UpgradeSurvey, { state: "Present" }>;
 
 const rowsShown = 9;
 
-/** Renders the page, which stays bounded whatever the size of the cluster; without a survey only the status. */
+/**
+ * Renders the page, whose size is bounded whatever the size of the cluster; before the first survey it has only the
+ * status.
+ */
 export function upgradeDetails(
   { name }: ClusterObject,
   { reason, message }: UpgradeStanding,

@@ -37,7 +37,7 @@ Deno.test("ostler status nodeversion/NAME: fits into 80 columns on a terminal", 
   const terminal = { isWatched: true, columns: () => 80, env: { NO_COLOR: "1" } };
   const { out } = await new UpgradeWorld().run(["status", "nodeversion/v"], terminal);
   for (const line of out.split("\n").slice(3)) assert.ok(line.length <= 80, line);
-  assert.match(out, /^ {12}AwaitingApproval: Waiting for approval: upgrades 3 control planes,$/m);
+  assert.match(out, /^ {12}AwaitingApproval: Waiting for approval to upgrade 3 control planes,$/m);
 });
 
 Deno.test("ostler status nodeversion/NAME: a control plane with the slot of the upgrade is being upgraded, or halted", async () => {

@@ -29,8 +29,8 @@ Deno.test("ostler plan nodeversion/NAME: shows the order, the one-way door and i
     "2       workers-3       v1.35.3   v1.35.3      kubeadm upgrade node",
     "3       workers-1       v1.35.3   v1.35.3      kubeadm upgrade node, leads etcd",
     "",
-    'now         AwaitingApproval: Waiting for approval: upgrades 3 control planes, one at a time, from Kubernetes "v1.35.3" ' +
-    'to "v1.36.1", and only a restored etcd snapshot reverts that; to approve, set annotation ' +
+    'now         AwaitingApproval: Waiting for approval to upgrade 3 control planes, one at a time, from Kubernetes "v1.35.3" ' +
+    'to "v1.36.1", which only a restored etcd snapshot can revert; to approve, set annotation ' +
     'ostler.dev/approved-kubernetes: "v1.36.1" on the NodeVersion',
     "finding     none in the objects that you may read",
     "unchecked   removed APIs that clients used on other API servers; present members of etcd; the plan of kubeadm",

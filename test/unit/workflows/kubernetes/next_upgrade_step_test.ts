@@ -446,8 +446,8 @@ Deno.test("K23 nextUpgradeStep: in any mix of states, no control plane begins be
 Deno.test("nextUpgradeStep: asks for approval with the version, the number of control planes and the findings", () => {
   const check = foundBy({ kind: "EtcdInDoubt", stops: false, message: "member x is slow" });
   const { standing: { message } } = nextUpgradeStep(surveyedUpgrade({ approved: "" }), check);
-  match(message, /upgrades 3 control planes, one at a time, from Kubernetes "v1.35.4" to "v1.36.1"/);
-  match(message, /only a restored etcd snapshot reverts/);
+  match(message, /approval to upgrade 3 control planes, one at a time, from Kubernetes "v1.35.4" to "v1.36.1"/);
+  match(message, /only a restored etcd snapshot can revert/);
   match(message, /annotation ostler.dev\/approved-kubernetes: "v1.36.1"/);
   match(message, /findings: member x is slow/);
 });
