@@ -19,24 +19,35 @@ import type { DuePool, Published, Renewal, Rest, RestRenewal, TemplateStamp } fr
 export interface ReadActivities {
   readDesired(input: { pool: PoolRef }): Promise<DesiredState>;
   readPool(input: PoolQuestion): Promise<PoolSnapshot>;
-  /** Reads the desired state, and the machines if its template is settled and matches the question; else null. */
+  /**
+   * Reads the desired state. Also reads the machines if machine-controller has observed that state and its template is
+   * the one in the question; otherwise `pool` is null.
+   */
   readRound(input: PoolQuestion): Promise<{ seen: DesiredState; pool: PoolSnapshot | null }>;
-  /** Reads what earlier runs of the pool left on its Rollout. */
+  /** Reads the state that earlier runs of the pool stored on its Rollout. */
   recall(input: { pool: PoolRef }): Promise<Memory>;
-  /** Plans the rollout from the current state, with a hash that identifies a stale plan; the result is bounded. */
+  /**
+   * Plans the rollout from the current state; the result is bounded. Fails with "GenerationStale" if `templateHash` is
+   * given and another template is desired.
+   */
   planRollout(input: { pool: PoolRef; templateHash?: string }): Promise<RolloutPlan>;
-  /** Lists pools whose credentials are due for renewal, in bounded pages; `next` continues the list. */
+  /**
+   * Lists one page of the pools whose credentials are due for renewal; `next` is the `after` of the next page, absent
+   * after the last page.
+   */
   listDuePools(input: { after?: string }): Promise<{ pools: DuePool[]; next?: string }>;
 }
 
-/** A pool as `publishDesired` found and left it. */
+/** The result of `publishDesired`. */
 export interface PublishedPool {
   seen: DesiredState;
   /** The state that earlier runs of the pool left on its Rollout. */
   earlier: Memory;
-  /** Null for a pool that is deleted, or whose template machine-controller has not numbered yet. */
+  /** Null for a pool that is deleted, or to whose template machine-controller has not assigned a revision yet. */
   published: Published | null;
-  /** The machines, if it is certain that the pool never had any; else null. */
+  /**
+   * A snapshot without machines if the pool certainly never had any; otherwise null, and the machines have to be read.
+   */
   pool: PoolSnapshot | null;
 }
 
@@ -48,23 +59,28 @@ export interface PublishActivities {
   publishDesired(input: { pool: PoolRef; revision?: string }): Promise<PublishedPool>;
   /** Renews due credentials in the published artefacts of a pool that cannot be rendered. */
   ensureCredentialsRenewed(input: { pool: PoolRef }): Promise<Renewal>;
-  /** Renews the credentials of a pool at rest and records it on the Rollout, or returns that a rollout is needed. */
+  /**
+   * Renews the credentials of a pool whose rollout has converged, and records that on the Rollout. If the pool has
+   * changed since, renews nothing and returns RolloutNeeded.
+   */
   ensureRestRenewed(input: { pool: PoolRef; rest: Rest }): Promise<RestRenewal>;
   ensureRolloutReported(input: { pool: PoolRef; report: RolloutReport; events: PoolEvent[] }): Promise<void>;
 }
 
 /** Activities that change machines and nodes; each is idempotent, and an absent object counts as success. */
 export interface WriteActivities {
+  /** Marks a machine for removal, so that its owner removes this machine next. */
   ensureVictimMarked(input: { pool: PoolRef; machine: string }): Promise<void>;
   /**
-   * Uncordons and unmarks a machine that was to be replaced. A machine that is already being deleted stays held, unless
-   * `letGo` releases it to machine-controller.
+   * Uncordons and unmarks a machine that is not replaced after all. A machine that is already being deleted stays held,
+   * unless `letGo` releases it to machine-controller.
    */
   ensureVictimUnmarked(input: { pool: PoolRef; machine: string; letGo?: boolean }): Promise<void>;
+  /** Admits a new machine that is held, which then boots. */
   ensureMachineAdmitted(input: { pool: PoolRef; machine: string }): Promise<void>;
   /**
-   * Deletes a machine; without `drain` machine-controller does not evict its pods first. With `ifNotReady` it fails as
-   * moot if the node is Ready again.
+   * Deletes a machine; without `drain` machine-controller does not evict its pods first. With `ifNotReady`, deletes
+   * nothing and fails with "GenerationStale" if the node is Ready again.
    */
   deleteMachine(
     input: { pool: PoolRef; machine: string; node?: string; drain?: boolean; ifNotReady?: boolean },
@@ -79,11 +95,14 @@ export interface WriteActivities {
    * stamp; undefined for a deleted pool, and from earlier versions.
    */
   ensureTemplateStamped(input: TemplateStamp): Promise<string | undefined>;
-  /** Makes a new image in the template replace no machine; writes nothing if that is impossible. */
+  /**
+   * Prevents a new image in the template from replacing machines; writes nothing and returns Refused if that is
+   * impossible.
+   */
   ensureMachinesKept(input: { pool: PoolRef }): Promise<Keeping>;
   /**
-   * Takes a slot of the shared budget if one is free that no other pool waits for. Otherwise the pool joins the queue,
-   * and the answer lists the holders of slots, those of this pool first.
+   * Takes a slot of the shared budget, if a slot is free that no other pool gets first. Otherwise puts the pool into
+   * the queue, and returns the holders of slots, those of this pool first.
    */
   ensureSlotTaken(input: SlotOrder): Promise<SlotAnswer>;
   /** Releases all slots of the pool except those of `machines`; without machines the pool also leaves the queue. */
@@ -91,7 +110,9 @@ export interface WriteActivities {
   ensurePoolCleanedUp(input: { pool: PoolRef }): Promise<void>;
 }
 
-/** Whether a pool got a slot; `ahead` is how many pools get one before it, absent from earlier versions. */
+/**
+ * Whether a pool got a slot. `ahead` is the number of pools that get a slot before this pool; earlier versions omit it.
+ */
 export interface SlotAnswer {
   taken: boolean;
   holders: string[];
@@ -104,7 +125,7 @@ export interface SlotOrder {
   machine: string;
   /** Number of slots. */
   limit: number;
-  /** The budget; by default that of all pools. */
+  /** Pools by default. */
   of?: BudgetName;
   /** Normal by default. */
   urgency?: Urgency;
@@ -116,13 +137,17 @@ export interface SlotOrder {
   /** When the pool first asked for the slot that it waits for (epoch ms). */
   since?: number;
   /**
-   * When the slot of an upgrade of Kubernetes ends unless the same order renews it (epoch ms); at most, and by default, a
-   * day from now. A slot of any other pool ends when its Rollout is at rest.
+   * When the slot of an upgrade of Kubernetes or of a renewal of certificates ends unless the same order renews it
+   * (epoch ms); at most, and by default, a day from now. The slot of a pool can be taken away once the rollout of that
+   * pool has ended.
    */
   until?: number;
 }
 
-/** The shared budget that a slot belongs to; the default is that of all pools. */
+/**
+ * The shared budget that a slot belongs to. Pools: that of all pools. ControlPlanes: that of all control planes of the
+ * cluster, of which one may be out of service at a time.
+ */
 export type BudgetName = "Pools" | "ControlPlanes";
 
 /** How a node is drained. */
@@ -138,7 +163,7 @@ export interface DrainOrder {
   known: string;
   /** Deletes the remaining pods, whatever protects them. */
   force: boolean;
-  /** Holds the cordon instead of the pool, so that no run of the pool ends the cordon. */
+  /** The owner of the cordon if it is not the pool, so that no run of the pool ends the cordon. */
   holder?: PoolRef;
 }
 
@@ -150,7 +175,9 @@ export interface GateQuestion {
   node?: string;
   /** Identifies the attempt or the wave, because a Job runs once for each. */
   key: string;
-  /** Start of the first evaluation (epoch ms), from which `within` counts; now if absent, as in earlier versions. */
+  /**
+   * Start of the first evaluation (epoch ms), from which `within` counts; earlier versions omit it, which means now.
+   */
   since?: number;
   /** Epoch ms. */
   until: number;
@@ -161,16 +188,26 @@ export interface GateQuestion {
  * `Unseen` if the state could not be read for a while and the result would otherwise be missing or a failure.
  */
 export interface AwaitActivities {
-  /** Marks `victim`, admits `machine`, and waits until it joins; returns the delay of late writes as `Unseen`. */
+  /**
+   * Marks `victim` for removal, admits `machine`, and waits until `machine` joins. If a write was late, returns the
+   * delay as `Unseen` and does not wait.
+   */
   awaitReplacementJoined(
     input: { pool: PoolRef; kubelet: string; victim: string; machine: string; deadlines: JoinDeadlines },
   ): Promise<JoinVerdict | Unseen>;
-  /** Cordons the node, then drains it as `awaitNodeDrained` does. */
+  /**
+   * Cordons the node, then drains it as `awaitNodeDrained` does. If the cordon was late, returns the delay as `Unseen`
+   * and does not drain.
+   */
   awaitNodeEmptied(input: DrainOrder): Promise<DrainOutcome | Unseen>;
-  /** Releases a drained machine and waits until it is gone; returns `Unseen` if the release was late and it remains. */
+  /**
+   * Releases a drained machine and waits until it is gone. If the release was late, returns the delay as `Unseen` and
+   * does not wait.
+   */
   awaitVictimGone(
     input: { pool: PoolRef; machine: string; node?: string; until: number },
   ): Promise<Unseen | undefined>;
+  /** Waits until machine-controller has observed the desired state; fails with "SettleExpired" at `until`. */
   awaitDesiredSettled(input: { pool: PoolRef; until: number }): Promise<DesiredState>;
   /** Returns true when the pool's fingerprint changes, and false at `until`. */
   awaitPoolChanged(input: PoolQuestion & { fingerprint: string; until: number }): Promise<boolean>;
@@ -181,10 +218,11 @@ export interface AwaitActivities {
   awaitNodeDrained(input: DrainOrder): Promise<DrainOutcome | Unseen>;
   /** Evaluates gates until all have passed, one has failed, or `until` is reached. */
   awaitGates(input: GateQuestion): Promise<GateVerdict[] | Unseen>;
+  /** Waits until the machine is deleted; fails with "MachineRemains" at `until`. */
   awaitMachineGone(input: { pool: PoolRef; machine: string; until: number }): Promise<void>;
   /**
-   * Waits until etcd has no problem, then makes a control plane machine hand over what only it has; returns the
-   * remaining problems at `until`.
+   * Waits until no problem of etcd blocks the removal of a control plane machine, then moves the leadership of etcd to
+   * another member and stores a snapshot if ordered. At `until`, returns the remaining problems.
    */
   awaitMachineRelieved(input: RelieveOrder & { pool: PoolRef }): Promise<Relieved>;
 }

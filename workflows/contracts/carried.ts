@@ -6,7 +6,7 @@ import type { Maker } from "./node_update.ts";
 
 /** The lasting part of what a run knows about the desired spec. */
 export interface CarriedTarget {
-  /** The spec that all counts refer to. */
+  /** The `specHash` of the desired state that all counts refer to. */
   change: string;
   /**
    * Hash of the template that users' commands and the waves refer to; "" before the first read, and after a run of an
@@ -14,8 +14,9 @@ export interface CarriedTarget {
    */
   template: string;
   /**
-   * The stamp with which Ostler changed the template for another config, so that skipped machines stay skipped; false
-   * for none, true for an unknown one, after a run or an answer of an earlier version.
+   * The stamp with which Ostler changed the template for another config: machines that a person skipped stay skipped
+   * when that template is desired. False if Ostler wrote no stamp; true if the stamp is unknown, because an earlier
+   * version wrote it.
    */
   stamped: string | boolean;
   /** When the rollout of this change began (epoch ms). */
@@ -26,7 +27,7 @@ export interface CarriedTarget {
   begun: { templateHash: string; configDigest: string } | null;
 }
 
-/** A command without a result that arrived before the first read: its name, and its fields as received. */
+/** A command that arrived before the first read and waits for it: its name, and its fields as received. */
 export interface WaitingCommand {
   name: string;
   fields: Record<string, unknown>;
@@ -41,9 +42,9 @@ export interface CarriedPeople {
   skipped: string[];
   /** The plan that waits for approval, or was approved; null for none, and after a run of an earlier version. */
   plan: AskedPlan | null;
-  /** The template whose plan was approved; its spec after a run of an earlier version. */
+  /** Hash of the template whose plan was approved; after a run of an earlier version, its `specHash`. */
   approvedPlan: string;
-  /** The hash that this plan was approved by. */
+  /** Hash of the approved plan. */
   approvedHash: string;
   /** The approved terms; null without an approval, and after a run of an earlier version until the next read. */
   approvedTerms: PlanTerms | null;
@@ -58,7 +59,7 @@ export interface CarriedWaves {
   current: WaveState;
   /** The waves and the replicas that `current` refers to; null before the first read. */
   countedBy: WaveCount | null;
-  /** Whether this rollout has had old machines; without any it is not a rollout. */
+  /** Whether this rollout has had old machines; without old machines, the run only scales or repairs. */
   rolled: boolean;
   /** The gates of `current` that are being evaluated. */
   gates: AskedGates | null;
@@ -68,7 +69,8 @@ export interface CarriedWaves {
 export interface CarriedMachines {
   booting: Record<string, Boot>;
   /**
-   * Machines of abandoned changes that had not passed their gates; they stay unproven if the change is applied again.
+   * Machines of abandoned changes that had not passed their gates; if their change is applied again, they still have to
+   * pass them.
    */
   dropped: Record<string, Boot>;
   draining: Record<string, Draining>;
@@ -143,7 +145,7 @@ export interface CarriedState {
 
 /** Gates that are being evaluated for a machine or a wave. */
 export interface AskedGates {
-  /** Changes with the machine or wave, and with its gates. */
+  /** Identifies the machine or wave together with its gates, so that changed gates are evaluated from the start. */
   name: string;
   /** Start of the evaluation (epoch ms); null once the result was inconclusive. */
   since: number | null;
@@ -193,14 +195,16 @@ export interface Updating {
   /** The update failed and the machine is out of service: it keeps its slot until retry, a new change or deletion. */
   isOut?: true;
   /**
-   * The machine refused to stage the image. Once it has its slot, Ostler repeats the order, and replaces the machine if
-   * that refuses again.
+   * The machine refused to stage the image. Once the machine has its slot, Ostler repeats the order, and if the machine
+   * refuses again, replaces it.
    */
   isRefused?: true;
   replacing?: Replacing;
 }
 
-/** Replacement of a machine that could not be updated in place, by the pool that makes it (`maker`). */
+/**
+ * Replacement of a machine that could not be updated in place: Ostler deletes the machine, and `maker` recreates it.
+ */
 export interface Replacing {
   maker: Maker;
   /** Why the update in place failed, for people. */
@@ -213,9 +217,12 @@ export interface Replacing {
   isDeleted?: true;
 }
 
-/** The result of one machine at a time (epoch ms). */
+/** The last result for one machine; `at` is its time (epoch ms). */
 export interface Lately {
-  /** Refused: the machine refused the image, now or earlier; the run may retry when the machine is next in order. */
+  /**
+   * Refused: the machine refused the image, now or earlier; the run may retry when the machine is the next to be
+   * updated.
+   */
   is: "Staged" | "Updated" | "Failed" | "Refused";
   templateHash: string;
   at: number;
@@ -225,7 +232,7 @@ export interface Lately {
 
 /** How long each wait may take, in milliseconds or as "15m"; each has a documented default. */
 export interface Deadlines {
-  /** machine-controller observes a change and creates or removes the machines it implies. */
+  /** Until machine-controller has observed a change, or has created or removed a machine that the run waits for. */
   settle: number | string;
   instance: number | string;
   address: number | string;

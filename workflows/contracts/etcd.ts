@@ -61,5 +61,8 @@ export interface EtcdSnapshot {
   sha256: string;
 }
 
-/** The result of promoting a learner to a voter. */
+/**
+ * The result of promoting a learner to a voter. NotInSync: the learner is not up to date yet. Voter: the member already
+ * votes. Absent: etcd has no such member.
+ */
 export type EtcdPromotion = "Promoted" | "NotInSync" | "Voter" | "Absent";

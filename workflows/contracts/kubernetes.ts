@@ -22,12 +22,13 @@ export interface ControlPlaneState {
   /** Whether its annotation names the components of the NodeVersion. */
   isAnnounced: boolean;
   /**
-   * Whether this upgrade has a slot for it, and has not ended on it; only administrators and Ostler can write slots.
+   * Whether this upgrade has a slot for the control plane, and has not ended there; only administrators and Ostler can
+   * write slots.
    */
   isUnderWay: boolean;
   /**
-   * Whether it has the cordon of this upgrade. The cordon permits nothing by itself, because anyone who may patch nodes
-   * can write it.
+   * Whether the control plane has the cordon of this upgrade. The cordon alone permits nothing, because anyone who may
+   * patch nodes can write it.
    */
   isCordoned: boolean;
 }
@@ -44,12 +45,17 @@ export interface UpgradeTrouble {
   message: string;
 }
 
-/** One read of an upgrade: the desired version, the control planes, and the versions of all other nodes. */
+/**
+ * One read of what an upgrade depends on: the desired version, the control planes, and the versions of all other nodes.
+ */
 export type UpgradeSurvey =
   | { state: "Gone" }
   | {
     state: "Present";
-    /** Changes when any field below changes, and is the same for workers with and without setting hands-image. */
+    /**
+     * Changes when any field below changes; does not depend on whether the worker that reads it has setting
+     * hands-image.
+     */
     fingerprint: string;
     /** Digest of the desired version and of the content of its components. */
     digest: string;
@@ -60,7 +66,10 @@ export type UpgradeSurvey =
     cluster: string;
     /** The version that a person approved; "" for none. */
     approved: string;
-    /** The annotation by which a person asks for another attempt; any new value asks once, "" is none. */
+    /**
+     * Value of annotation ostler.dev/retry-kubernetes, with which a person requests another attempt: each new value
+     * requests one. "" without the annotation.
+     */
     retry: string;
     trouble: UpgradeTrouble | null;
     controlPlanes: ControlPlaneState[];
@@ -99,8 +108,8 @@ export interface UpgradeOrder {
   verb: UpgradeVerb;
   version: string;
   /**
-   * The digest in the survey that led to the order. If it has changed before the node gets the order, the order fails
-   * as moot; the result of an order that the node already has is waited for.
+   * The digest in the survey that led to the order. If the digest changes before the node gets the order, the activity
+   * fails with "GenerationStale"; if the node already has the order, the activity waits for its result.
    */
   digest: string;
   /** Identifies the attempt, so that it differs from an earlier equal order; at most 63 characters of [a-z0-9-]. */
@@ -135,15 +144,15 @@ export type UpgradeRefusal =
   | "AuthorityExternal"
   | "RestartFailed";
 
-/** As `OsOutcome`: Unknown if the node did not report a result in time. */
+/** Like `OsOutcome`: Unknown if the node did not report a result in time. */
 export type UpgradeOutcome =
   | { outcome: "Done"; message: string }
   | { outcome: "Refused"; reason: UpgradeRefusal; message: string }
   | { outcome: "Unknown"; message: string };
 
 /**
- * The reported state of an upgrade: on the NodeVersion, in an Event when it changes, and in the web UI. Reason
- * "UpToDate" is the only one with which the condition is True.
+ * The reported status of an upgrade: a condition of the NodeVersion, an Event when the reason changes, and the page in
+ * the web UI. The condition is True only with reason "UpToDate".
  */
 export interface UpgradeStanding {
   reason: string;
@@ -154,13 +163,13 @@ export interface UpgradeActivities {
   surveyUpgrade(input: { object: ClusterObject }): Promise<UpgradeSurvey>;
   /** Checks removed APIs in use, PodDisruptionBudgets that allow no drain, etcd, and node conditions. */
   checkUpgrade(input: { object: ClusterObject; digest: string }): Promise<UpgradeCheck>;
-  /** Annotates the node with the components that it runs now; fails as moot for another node of this name. */
+  /** Annotates the node with the components that it runs now; fails with "MachineGone" if the node has another uid. */
   ensureControlPlaneAnnounced(
     input: { object: ClusterObject; node: string; uid: string; components: string },
   ): Promise<void>;
   /** Ends the cordon of this upgrade, and no other; an absent node, or another node of this name, counts as success. */
   ensureControlPlaneUncordoned(input: { object: ClusterObject; node: string; uid: string }): Promise<void>;
-  /** Ends every cordon of this upgrade, as its NodeVersion was deleted. */
+  /** Ends every cordon of this upgrade, because its NodeVersion was deleted. */
   ensureUpgradeEnded(input: { object: ClusterObject }): Promise<void>;
   /** Writes the condition KubernetesUpgraded of the NodeVersion, and an Event for a new reason. */
   ensureUpgradeReported(input: { object: ClusterObject; standing: UpgradeStanding }): Promise<void>;
@@ -176,8 +185,8 @@ export interface RenewalPlane extends ControlPlaneState {
 }
 
 /**
- * One read of a renewal of certificates; here `isUnderWay` of a control plane refers to the renewal and not to an
- * upgrade.
+ * One read of what a renewal of certificates depends on; here `isUnderWay` of a control plane refers to the renewal and
+ * not to an upgrade.
  */
 export type RenewalSurvey =
   | { state: "Gone" }
@@ -186,12 +195,15 @@ export type RenewalSurvey =
     generation: number;
     /** The version that kubeadm recorded for the cluster. */
     cluster: string;
-    /** The annotation with which a person turns renewals off ("Off"), or asks for another attempt; "" for none. */
+    /**
+     * Value of annotation ostler.dev/renew-certificates: "Off" turns renewals off, and any other new value requests
+     * another attempt. "" without the annotation.
+     */
     setting: string;
     /** The reason of the condition CertificatesRenewed; "" without it. */
     told: string;
     trouble: UpgradeTrouble | null;
-    /** Control planes of other groups than the NodeVersion's are left out. */
+    /** Only control planes whose ScalingGroup belongs to the NodeVersion. */
     controlPlanes: RenewalPlane[];
   };
 
@@ -203,12 +215,13 @@ export interface RenewalActivities {
   ensureRenewalReported(input: { object: ClusterObject; standing: UpgradeStanding }): Promise<void>;
 }
 
-/** As `UpgradeWaits`. */
+/** Like `UpgradeWaits`. */
 export interface RenewalWaits {
   awaitRenewalOrdered(input: RenewalOrder): Promise<UpgradeOutcome | Unseen>;
   /**
-   * Waits until the static pods of the control plane are Ready and have all restarted since the renewal, its etcd member
-   * is healthy, and its servers show certificates that do not expire soon. Returns false if it is not so by `until`.
+   * Waits until the static pods of the control plane are Ready and have all restarted since the renewal, its etcd
+   * member is healthy, and its servers show certificates that do not expire soon. If that is not so by `until`,
+   * `isHealthy` is false.
    */
   awaitCertificatesRenewed(
     input: { object: ClusterObject; node: string; uid: string; until: number },
@@ -220,8 +233,8 @@ export interface UpgradeWaits {
   /** Gives the order to the node, and waits for its result. */
   awaitUpgradeOrdered(input: UpgradeOrder): Promise<UpgradeOutcome | Unseen>;
   /**
-   * Waits until the control plane runs `version` (its components, or also its kubelet), is Ready, and its etcd member is
-   * healthy; the evidence is that of the last read. Returns false if it is not so by `until` (epoch ms).
+   * Waits until the control plane runs `version` (its components, or also its kubelet), is Ready, and its etcd member
+   * is healthy; `evidence` is what the last read found. If that is not so by `until` (epoch ms), `isHealthy` is false.
    */
   awaitControlPlaneHealthy(
     input: { object: ClusterObject; node: string; uid: string; version: string; kubelet: boolean; until: number },

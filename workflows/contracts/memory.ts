@@ -1,6 +1,6 @@
-/** State that outlives a run, on the Rollout object. */
+/** State that outlives a run, because the Rollout object stores it. */
 
-/** A request: by whom, why, and since when (epoch ms). */
+/** A request of a person or of the policy: by whom, why, and since when (epoch ms). */
 export interface Request {
   by: string;
   reason: string;
@@ -31,7 +31,9 @@ export interface Memory {
   paused: Request | null;
   quarantine: Quarantined[];
   lastGood: LastGood | null;
-  /** Seconds that recent machines of this pool took to join, and to be drained and removed; the newest last. */
+  /**
+   * Seconds that recent machines of this pool took: `join` to join, `leave` to be drained and removed; the newest last.
+   */
   usual: { join: number[]; leave: number[] };
   /** The last rollback or abort, until another change converges; meanwhile the fleet runs the last good template. */
   left?: Rollback | null;
@@ -51,7 +53,7 @@ export interface Memory {
 
 /** An approval that holds. */
 export interface Approval {
-  /** Hash of the approved plan; "" for the wave into which `promote` joined all remaining ones. */
+  /** Hash of the approved plan; "" if a person approved no plan, but made all remaining waves one with `promote`. */
   plan: string;
   /** The template whose plan was approved; "" if only one wave is approved. */
   templateHash: string;

@@ -38,8 +38,8 @@ export interface BootVerdict {
 }
 
 /**
- * The pool that recreates a node's machine once that is deleted. Machine and node are identified by uid, because a
- * later object may have the same name.
+ * The pool that recreates a node's machine once the machine is deleted. Machine and node are identified by uid, because
+ * a later object may have the same name.
  */
 export interface Maker {
   /** The pool that recreates the machine. */
@@ -51,8 +51,8 @@ export interface Maker {
 
 export interface NodeUpdateActivities {
   /**
-   * Reads what the machine runs, checks for findings, and makes it fetch the image for its next boot; both times are in
-   * epoch ms. With `isAskedAgain` it stages the image even if the image failed on the machine before.
+   * Reads what the machine runs, checks for findings, and makes it fetch the image for its next boot; `retriedAt` and
+   * `until` are in epoch ms. With `isAskedAgain` it stages the image even if the image failed on the machine before.
    */
   awaitImageStaged(
     input: NodeUpdate & { retriedAt: number; until: number; isAskedAgain?: true },
@@ -62,16 +62,19 @@ export interface NodeUpdateActivities {
   /** Waits until the machine has booted again, that is, until its boot id is not `bootId`. */
   awaitNodeBooted(input: NodeUpdate & { bootId: string; until: number }): Promise<BootVerdict | Unseen>;
   /**
-   * Records on the machine that the image failed there at `at` (epoch ms), so that only a request retries it;
-   * with `isReplaceable` also records that the machine may be replaced when its turn comes.
+   * Records on the machine that the image failed there at `at` (epoch ms), so that only a `retry` command makes Ostler
+   * try the image there again. With `isReplaceable`, also records that the machine may be replaced when its turn comes.
    */
   ensureImageFailed(input: NodeUpdate & { reason: string; at: number; isReplaceable?: true }): Promise<void>;
   /**
-   * Returns the pool that would recreate the machine, or null if none would. A machine that was created after boot
-   * `bootId` was ordered ("" for none) does not count.
+   * Returns the pool that would recreate the machine; null if none would. `bootId` is the boot id when Ostler ordered a
+   * boot ("" if it ordered none): a later node of the same name has no such order, so the result is null for it.
    */
   readMaker(input: NodeUpdate & { bootId: string }): Promise<Maker | null>;
-  /** Deletes exactly the machine in `maker`. Gone: its node is gone. Kept: the objects do not match `maker`. */
+  /**
+   * Deletes the machine in `maker`. Gone: its node is already gone. Kept: nothing was deleted, because machine or node
+   * is not the one in `maker`, or the pool would not recreate the machine any more.
+   */
   ensureNodeReplaced(input: NodeUpdate & { maker: Maker }): Promise<"Replaced" | "Gone" | "Kept">;
   /** Waits until the node in `maker` is gone; returns false if it still exists at `until` (epoch ms). */
   awaitNodeGone(input: NodeUpdate & { maker: Maker; until: number }): Promise<boolean>;

@@ -8,7 +8,9 @@ export interface StageSurvey {
   groups: number;
   /** Groups whose machines all run the desired version. */
   done: number;
-  /** Outdated nodes; and of these, the nodes with different components, such as a different kubelet. */
+  /**
+   * `outdated` nodes, and those of them whose components differ from the desired ones, such as the kubelet (`skewed`).
+   */
   outdated: number;
   skewed: number;
   /** Skewed nodes that joined for an order (PendingNode) and are not annotated with their components yet. */
@@ -34,7 +36,10 @@ export type VersionSurvey =
   | { state: "Gone" }
   | {
     state: "Present";
-    /** Changes when any field below changes, and is the same for workers with and without setting hands-image. */
+    /**
+     * Changes when any field below changes; does not depend on whether the worker that reads it has setting
+     * hands-image.
+     */
     fingerprint: string;
     /** Digest of the current spec. */
     digest: string;
@@ -59,15 +64,21 @@ export type VersionSurvey =
     says: string;
   };
 
-/** The reported status of a NodeVersion: on the object, in an Event when it changes, and in the web UI. */
+/**
+ * The reported status of a NodeVersion: its condition Ready, an Event when the reason changes, and the page in the web
+ * UI.
+ */
 export interface VersionStanding {
-  /** True when all is as desired. */
+  /** True when every node runs the desired version and nothing is in progress. */
   ready: "True" | "False";
   reason: string;
   message: string;
 }
 
-/** Possible: a run of its own can carry it out. Cancelled: a person cancelled that run, and has asked for none since. */
+/**
+ * Possible: a separate run can carry out the upgrade. Cancelled: a person cancelled that run, and has not requested
+ * another attempt since.
+ */
 export interface VersionUpgrade {
   state: "Possible" | "Cancelled";
   /** The last report of the run, if the upgrade is not complete; "" without one. */
@@ -80,7 +91,7 @@ export interface NodeVersionActivities {
    * of the Constellation node operator, and writes the result to the status of the object.
    */
   surveyNodeVersion(input: { object: ClusterObject }): Promise<VersionSurvey>;
-  /** Releases the spec to the groups up to `stage`; fails as moot if the spec no longer has `digest`. */
+  /** Releases the spec to the groups up to `stage`; fails with "GenerationStale" if the spec no longer has `digest`. */
   ensureStageReleased(input: { object: ClusterObject; stage: VersionStage; digest: string }): Promise<void>;
   /** Ends the release: no further group takes the spec, and groups that took it keep it. */
   ensureReleaseEnded(input: { object: ClusterObject }): Promise<void>;
@@ -89,8 +100,9 @@ export interface NodeVersionActivities {
    * after that anyone may treat the hold as expired.
    */
   ensureAutoscalersHeld(input: { object: ClusterObject; until: number }): Promise<void>;
-  /** Turns on what `ensureAutoscalersHeld` turned off, as it was before. */
+  /** Restores the autoscalers and moves that `ensureAutoscalersHeld` turned off. */
   ensureAutoscalersLetGo(input: { object: ClusterObject }): Promise<void>;
+  /** Writes the condition Ready of the NodeVersion, and an Event for a new reason. */
   ensureVersionTold(input: { object: ClusterObject; standing: VersionStanding }): Promise<void>;
 }
 

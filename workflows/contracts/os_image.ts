@@ -59,8 +59,10 @@ export type ImageRefusal =
   | { outcome: "Refused"; generation: number; reason: ImageFault; message: string }
   | { outcome: "Unknown"; generation: number; reason: ImageDoubt; message: string };
 
+/** The result of resolving a reference; Gone: the OSImage was deleted. */
 export type ImageLook = { outcome: "Resolved"; image: ResolvedImage } | ImageRefusal | { outcome: "Gone" };
 
+/** The result of verifying an image. */
 export type ImageVerdict = { outcome: "Verified"; evidence: ImageEvidence } | ImageRefusal;
 
 /** The result written to an OSImage: accepted, refused (with the resolved image if it is known), or unknown. */

@@ -14,12 +14,13 @@ export interface Unseen {
 }
 
 /**
- * Whether machines are kept although the image in their template changed. Unneeded: nothing to do. Kept: the owner of
- * the machines creates new machines with the new image and deletes none of the old ones. Pending: the owner has yet to
- * observe the change.
+ * Whether machines are kept although the image in their template changed. Unneeded: nothing has to be done. Kept: the
+ * owner of the machines creates new machines with the new image and deletes none of the old ones. Pending: the owner
+ * has yet to observe the change. Refused: the machines cannot be kept, for the reason in `message`.
  */
 export type Keeping = { outcome: "Unneeded" | "Kept" | "Pending" } | { outcome: "Refused"; message: string };
 
+/** The join stage that a machine did not reach in time; "gates" if it joined and then failed its gates. */
 export type Rung = keyof JoinDeadlines | "gates";
 
 export interface Joined {
@@ -38,6 +39,7 @@ export interface JoinFailure {
   evidence: string;
 }
 
+/** The result of waiting for machines to join. */
 export interface JoinVerdict {
   joined: Joined[];
   failed: JoinFailure[];

@@ -36,18 +36,18 @@ export interface Member {
   marked: boolean;
   /** Ostler holds the machine on purpose. */
   held: boolean;
-  /** A person marked the machine, or it is broken; Ostler removes it first, as machine-controller would. */
+  /** A person marked the machine, or it is broken; Ostler removes it first, like machine-controller does. */
   expendable: boolean;
   /** Value of the node label `topology.kubernetes.io/zone`. */
   zone?: string;
   /**
-   * Why the machine stays unchanged. Skip, Wait: the cloud protects it, and the policy skips it for good, or waits
-   * until the protection ends. Failed, Down: it is updated in place, and the target failed on it, or it does not
-   * respond. Unclear: the node that it names may belong to another machine. Upgrading: an upgrade of Kubernetes, or a
-   * renewal of certificates, has a slot for it.
+   * Why the machine stays unchanged. Skip: the cloud protects it, and the policy skips protected machines. Wait: the
+   * cloud protects it, and the policy waits until the protection ends. Failed: it is updated in place, and the target
+   * failed on it. Down: it is updated in place, and does not respond. Unclear: the node that it names may belong to
+   * another machine. Upgrading: an upgrade of Kubernetes, or a renewal of certificates, has a slot for it.
    */
   kept?: "Skip" | "Wait" | "Failed" | "Down" | "Unclear" | "Upgrading";
-  /** The condition for which the machine has waited for at least 30 s, to join or to be gone. */
+  /** The condition that still has to be met before the machine joins or is gone; set after a wait of 30 s. */
   lacks?: string;
   /** Why the node that the machine names may belong to another machine. */
   unclear?: string;
@@ -87,15 +87,18 @@ export interface PoolSnapshot {
     /** Machines that joined, are unhealthy now, and are not leaving. */
     ill: number;
   };
+  /** Machines of other templates that are not leaving. */
   old: Member[];
+  /** New machines of the target template that wait to be admitted. */
   waiting: Member[];
+  /** Machines of the target template that boot and have not joined. */
   joining: Member[];
   /** Machines of the target template that Ostler still holds or marks because of a reverted change. */
   stale: Member[];
   leaving: Member[];
   /** Unhealthy machines of any template that are not leaving, the first one due first. */
   ill: Member[];
-  /** The conditions for which the first machines in progress have waited for at least 30 s. */
+  /** The first machines in progress that have waited for at least 30 s, each with the condition that it waits for. */
   lacking?: { machine: string; lacks: string }[];
   /** Only for pools of control planes. */
   etcd?: EtcdStanding;
@@ -114,7 +117,9 @@ export interface PoolQuestion {
   limit: number;
   /** Machines that people named; the snapshot reports which of them are not members. */
   named?: string[];
-  /** Time of the last `retry` command (epoch ms); the run may retry a target that failed on a machine before. */
+  /**
+   * Time of the last `retry` command (epoch ms); the run may retry a target that failed on a machine before that time.
+   */
   retriedAt?: number;
 }
 
@@ -127,11 +132,14 @@ export interface Desired {
   observed: string;
   /** Identity of everything that decides what machines boot with; scaling does not change it. */
   change: string;
-  /** Like `change`, without machine-controller's revision: equal again if an earlier template is applied again. */
+  /**
+   * Like `change`, but without machine-controller's revision, so that it has the same value when an earlier template is
+   * applied again.
+   */
   specHash: string;
   /** The field manager that wrote the template last, as far as the API server knows. */
   actor: string;
-  /** Whether machine-controller has observed this generation and numbered its template. */
+  /** Whether machine-controller has observed this generation and assigned a revision to its template. */
   settled: boolean;
   revision: string;
   templateHash: string;
@@ -166,7 +174,7 @@ export interface WaveState {
   approved: boolean;
 }
 
-/** The base of a wave index: the waves of the policy, and the number of replicas. */
+/** The waves of a policy and the number of replicas, which a wave index refers to. */
 export interface WaveCount extends Pick<Rules, "waves" | "growth"> {
   replicas: number;
 }
@@ -184,7 +192,9 @@ export interface Wave {
   soak: number;
 }
 
-/** How soon a pool gets a slot of the shared budget: pools of equal urgency in the order in which they asked. */
+/**
+ * How soon a pool gets a slot of the shared budget; pools of equal urgency get slots in the order in which they asked.
+ */
 export type Urgency = "Low" | "Normal" | "High";
 
 /** The check of a gate. */
@@ -194,7 +204,10 @@ export type Check =
   | { kind: "DaemonSets"; namespace: string | null; selector: string }
   /** Passes when at least `min` pods are selected and all selected pods are Ready. */
   | { kind: "Pods"; namespace: string; selector: string; min: number }
-  /** Passes when `query` `operator` `threshold` is true; unknown with fewer than `minSamples` samples of `samples`. */
+  /**
+   * Passes when the value of `query` is `operator` `threshold`, such as "< 5"; inconclusive while the value of query
+   * `samples` is less than `minSamples`.
+   */
   | {
     kind: "Prometheus";
     url: string;
@@ -224,7 +237,10 @@ export interface DrainRules {
   onBlocked: "Wait" | "SetAside" | "Force";
   /** Whether the drain deletes the data of pods with an emptyDir, or is blocked by these pods. */
   localStorage: "Delete" | "Block";
-  /** Whether pods of a lower priority must be gone before those of the next priority are evicted, or all go at once. */
+  /**
+   * ByPriority: pods of a higher priority are evicted only after all pods of lower priorities are gone. AllAtOnce: all
+   * pods are evicted at once.
+   */
   order: "ByPriority" | "AllAtOnce";
 }
 
@@ -300,8 +316,8 @@ export interface Rules {
   approval: "Never" | "BeforeFirst" | "BeforeEachWave";
   repair: RepairRules;
   /**
-   * Whether a new image replaces machines; the default is Replace. InPlace: never, as a NodePool updates the nodes.
-   * ReplaceIfRefused: only machines that cannot be updated in place.
+   * Whether a new image replaces machines; the default is Replace. InPlace: never, because a NodePool updates the
+   * nodes. ReplaceIfRefused: only machines that cannot be updated in place.
    */
   onImageChange?: "Replace" | "InPlace" | "ReplaceIfRefused";
   /** The fields that the policy sets; the others have documented defaults. */
@@ -364,7 +380,7 @@ export interface RelieveOrder {
    * meanwhile.
    */
   returns?: true;
-  /** Texts of the problems that a person accepted. */
+  /** Texts of the problems that a person accepted; these do not block the removal. */
   taken: string[];
   /** Absent if no snapshot is stored; `name` is the file name, so that a second try overwrites the first. */
   snapshot?: SnapshotKeep & { name: string };

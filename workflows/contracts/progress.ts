@@ -3,7 +3,7 @@ import type { EtcdStanding, TrustedCas } from "./pool.ts";
 import type { Blocker } from "./outcomes.ts";
 import type { Approval, LastGood, PlanTerms, Quarantined, Request, Rollback } from "./memory.ts";
 
-/** `RollingBack` and `RolledBack` are for a rollback; `Repairing` replaces an unhealthy machine without a rollout. */
+/** The phase of a rollout. Repairing: an unhealthy machine is being replaced without a rollout. */
 export type Phase =
   | "Preparing"
   | "Creating"
@@ -169,7 +169,10 @@ export interface RolloutReport {
   /** The first twenty machines in progress. */
   underway: Underway[];
   conditions: Condition[];
-  /** Set when a rollout ended; appended with an Event if it is new. The object keeps the last ten entries. */
+  /**
+   * Set when a rollout has ended. An entry that the object does not have yet is appended and reported as an Event; the
+   * object keeps the last ten entries.
+   */
   history?: HistoryEntry;
 }
 

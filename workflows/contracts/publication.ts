@@ -1,8 +1,11 @@
-/** Configs that machines boot with: rendered, published and read back; only by name. */
+/**
+ * Configs that machines boot with: rendered, published and read back. Names, digests and sizes only, never the
+ * contents.
+ */
 import type { PoolRef, TrustedCas } from "./pool.ts";
 import type { Deadlines } from "./carried.ts";
 
-/** A rendered config, only by name. */
+/** A rendered config: its digest and sizes, not its contents. */
 export interface Rendering {
   configDigest: string;
   profileVersion: string;
@@ -151,6 +154,7 @@ export type UpdateFailureType =
   | "UpdateLost"
   | "GatesFailed";
 
+/** The state changed since the step was planned, so the run plans again. */
 export type MootType = "MachineGone" | "GenerationStale";
 
 /** Waits whose deadline passed; the message names what remains. */

@@ -21,10 +21,14 @@ interface Admission {
   victims: Victims;
   /** Number of machines that may be updated up to this wave. */
   upTo: number;
+  /** Attempts so far of failed machines, the most first; the next admitted machines continue these counts. */
   attempts: number[];
 }
 
-/** Returns the steps for held new machines and for machines that already boot; `open` means replacements may begin. */
+/**
+ * Returns the steps for new machines that are held, and for machines that already boot; `open` is whether replacements
+ * may begin.
+ */
 export function admissionsOf(
   situation: Situation,
   { census, budget, upTo, open }: { census: Census; budget: Budget; upTo: number; open: boolean },
@@ -36,7 +40,10 @@ export function admissionsOf(
   return { steps: [...seen, ...steps], isSpent };
 }
 
-/** Returns the steps for machines that already boot; chooses an old machine for each that will replace one. */
+/**
+ * Returns the steps for machines that already boot. While there are more machines than the replicas plus the chosen old
+ * machines, each takes the place of one more old machine, which is chosen here.
+ */
 function joinsOf(admission: Admission): Step[] {
   const { situation, census, attempts, victims } = admission;
   const { pool, busy, booting, desired } = situation;
@@ -80,7 +87,8 @@ function admitHeld(admission: Admission, open: boolean): Admissions {
   return { steps, isSpent: false };
 }
 
-// A repair that has begun continues while the rollout is paused, so the new machine for a removed one is admitted.
+// Returns how many new machines may be admitted in place of missing ones. While the rollout is paused, these are only
+// the machines for unhealthy ones that were already removed.
 function mostMissing(situation: Situation): number {
   if (!holdsAll(situation)) return Infinity;
   return situation.quarantined && !situation.rollingBack ? 0 : situation.repaired?.length ?? 0;

@@ -15,7 +15,7 @@ export function holdsAll({ paused, quarantined, rollingBack }: Situation): boole
   return paused || (quarantined && !rollingBack);
 }
 
-/** Returns what blocks replacements from beginning; empty if they may begin. */
+/** Returns what prevents replacements from beginning; empty if they may begin. */
 export function blocksOf(situation: Situation, wave: WaveLook): Blocked[] {
   const { rules, paused, quarantined, rollingBack } = situation;
   const blocks: (Blocked | undefined)[] = [
@@ -33,7 +33,10 @@ export function blocksOf(situation: Situation, wave: WaveLook): Blocked[] {
   return blocks.filter((each) => each !== undefined);
 }
 
-/** Blocks a rollback too, because no rollout restores a lost quorum. */
+/**
+ * Returns the block for problems of etcd. They block a rollback too, because replacing machines restores no lost
+ * quorum.
+ */
 function etcdBlock({ pool, busy, booting }: Situation): Blocked | undefined {
   // A joining member is a problem until it votes, and its join step already waits for it.
   const isJoining = (machine = ""): boolean => busy.joining.includes(machine) || machine in booting;
@@ -67,7 +70,10 @@ function soakBlock({ soaking, state }: WaveLook): Blocked | undefined {
   return block("Soaking", `Wave ${state.index + 1} soaks until ${iso(state.soakUntil)}`, state.soakUntil);
 }
 
-/** Returns why nothing more can begin: the remaining outdated machines are kept on purpose. */
+/**
+ * Returns the reasons why the remaining outdated machines are kept, if all of them are kept on purpose and nothing is
+ * in progress; otherwise an empty list.
+ */
 export function remainderBlocks({ skipped, setAside, pool, now }: Situation, census: Census): Blocked[] {
   const stays = pool.old.filter(({ id, kept }) => kept === "Skip" || skipped.includes(id)).map(({ id }) => id);
   const waits = pool.old.filter(({ id, kept }) => kept === "Wait" && !skipped.includes(id)).map(({ id }) => id);
@@ -106,7 +112,7 @@ function protectedBlock(waits: string[]): Blocked {
   return block("ProtectedRemain", `The cloud protects the remaining outdated machines: ${named(waits)}; ${remedy}`);
 }
 
-/** Milliseconds until the next plan, as no event of the pool reports the end of an upgrade. */
+/** Milliseconds until the next plan, because no event of the pool reports the end of an upgrade. */
 const upgradeMs = 60_000;
 
 function upgradeBlock(upgrading: string[], now: number): Blocked {
@@ -116,7 +122,10 @@ function upgradeBlock(upgrading: string[], now: number): Blocked {
   return block("ClusterBudget", message, now + upgradeMs);
 }
 
-/** Returns the block for machines that stay because it is unclear whose node they name. */
+/**
+ * Returns the block for machines that stay unchanged because the node that they name may belong to another machine;
+ * undefined without such machines.
+ */
 export function unclearBlock({ old, leaving, joining, ill }: PoolSnapshot): Blocked | undefined {
   const unclear = [...old, ...leaving, ...joining, ...ill].filter(({ kept }) => kept === "Unclear");
   const [first] = unclear;
@@ -125,11 +134,14 @@ export function unclearBlock({ old, leaving, joining, ill }: PoolSnapshot): Bloc
   const remedy = "remove one of the Machines, or give its instance an address of its own";
   return block(
     "NodeUnclear",
-    `Machines are kept, as it is unclear which Node is theirs: ${machines}; ${first.unclear}; ${remedy}`,
+    `Machines stay unchanged because their Nodes may belong to other machines: ${machines}; ${first.unclear}; ${remedy}`,
   );
 }
 
-/** Returns which old machines a plan keeps unchanged because the cloud protects them, for people. */
+/**
+ * Returns up to two texts for people, which name the old machines that a plan keeps unchanged because the cloud
+ * protects them.
+ */
 export function staysOf(members: readonly Member[], templateHash: string): string[] {
   const old = members.filter((each) => each.templateHash !== templateHash && each.phase !== "Leaving");
   const of = (kept: Member["kept"]): string[] => old.filter((each) => each.kept === kept).map(({ id }) => id);
@@ -179,7 +191,7 @@ interface Findings {
   isSpent: boolean;
 }
 
-/** Returns the end of the sentence "Waiting for …". */
+/** Returns what the pool waits for, as the end of the sentence "Waiting for …". */
 export function waitsForOf(situation: Situation, findings: Findings): string {
   const { pool, desired, setAside, supplier } = situation;
   const { census, wave, blocks } = findings;
@@ -217,7 +229,9 @@ interface WindowLook {
   opens: number | null;
 }
 
-/** Returns whether a window is open at `now` (epoch ms); adjacent windows count as one. */
+/**
+ * Returns whether a window is open at `now` (epoch ms), and when windows begin and end; adjacent windows count as one.
+ */
 export function lookAtWindows(windows: Rules["windows"], now: number): WindowLook {
   if (windows === null) return { open: true, opened: null, closes: null, opens: null };
   let [opened, closes] = [-Infinity, -Infinity];

@@ -11,9 +11,10 @@
  *
  * A machine that is updated in place counts as a join from cordon to uncordon.
  *
- * To replace a healthy machine, `changing + ill` must be less than the budget. To replace an unhealthy machine,
- * changing must be less than the budget: the machine was out before, and must never block its own replacement. The same
- * holds for a repair, which does not count leaving machines that are held and still serve, or that were set aside.
+ * To replace a healthy machine, `changing + ill` must be less than the budget. To replace an unhealthy machine, only
+ * `changing` must be less than the budget: the machine was out of service before, and must never block its own
+ * replacement. For a repair, `repairing` must be less than the budget; it does not count leaving machines that are held
+ * and still serve, or that were set aside.
  */
 import type { Member } from "../contracts/mod.ts";
 import { machinesOf, type Situation } from "./turn.ts";
@@ -24,7 +25,7 @@ export interface Budget {
   total: number;
   changing: number;
   ill: number;
-  /** Machines that count against the budget of repairs. */
+  /** Number of machines that count when a repair may begin. */
   repairing: number;
 }
 
@@ -62,12 +63,14 @@ export function hasRoomFor({ total, changing, ill }: Budget, victim: Member): bo
   return (victim.ill ? changing : changing + ill) < total;
 }
 
-/** Returns what is spent once the machine is being replaced. */
+/** Returns the budget after the replacement of this machine begins. */
 export function withVictim(budget: Budget, victim: Member): Budget {
   return { ...budget, changing: budget.changing + 1, ill: budget.ill - (victim.ill && !victim.marked ? 1 : 0) };
 }
 
-/** Returns what is spent once a missing machine is added, which is always allowed but counts as a join. */
+/**
+ * Returns the budget after a new machine for a missing one is admitted, which is always allowed but counts as a join.
+ */
 export function withJoin(budget: Budget): Budget {
   return { ...budget, changing: budget.changing + 1 };
 }

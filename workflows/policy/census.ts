@@ -8,7 +8,9 @@ export interface Census {
   booted: number;
   /** `booted` without the machines that are leaving. */
   staying: number;
-  /** Machines that may exist above the replicas; if 0, a replacement begins with the drain. */
+  /**
+   * Number of machines that may exist above the replicas; if 0, a replacement begins with the drain of the old machine.
+   */
   room: number;
   /** Maximum number of machines. */
   most: number;
@@ -76,7 +78,7 @@ export function isUpdating({ busy, updatesBegun = {} }: Situation): (member: Pic
   return ({ id }) => id in updatesBegun || (busy.updating?.includes(id) ?? false);
 }
 
-// A machine that failed for good stays in `booting`; once its template is abandoned it counts as an old machine.
+// Excludes machines in `booting` whose template was abandoned, because these count as old machines.
 function comingIds({ pool, busy, booting, updatesBegun = {} }: Situation): Set<string> {
   const waiting = new Set(pool.waiting.filter(({ id }) => !busy.joining.includes(id)).map(({ id }) => id));
   const others = new Set(pool.old.concat(pool.leaving).map(({ id }) => id));
@@ -102,12 +104,15 @@ function chosenIds(situation: Situation): Set<string> {
   return new Set(pool.old.filter(chosen).map(({ id }) => id));
 }
 
-/** Returns a test for the old machines that the owner may remove next. */
+/**
+ * Returns a test for the old machines that their owner may remove next, apart from the machines that Ostler keeps on
+ * purpose.
+ */
 export function nextOf(situation: Situation): (member: Member) => boolean {
   return situation.supplier.nextOf(situation.pool.old.filter((each) => !isKept(situation, each)));
 }
 
-/** Returns the part of the situation that the rules of the owner depend on. */
+/** Returns the input for the rules of the machines' owner. */
 export function viewOf({ desired, pool, busy }: Situation): SupplierView {
   return { desired, pool, repairing: busy.repairing };
 }

@@ -7,9 +7,10 @@ import { surplus, victimsOf } from "./order.ts";
 import { machinesOf, type Situation, type Step } from "./turn.ts";
 
 /**
- * Returns the machines to uncordon and unmark: those with a mark or hold of an earlier change, and those that a person
- * skipped or protected, if another machine can be replaced instead. A new machine may keep a mark until it has passed
- * its gates: if its template is abandoned meanwhile, the owner removes it rather than a machine that serves.
+ * Returns the machines to uncordon and unmark: those with a mark or hold of an earlier change, and those that are now
+ * skipped or kept, as far as more machines are chosen than new machines will replace. A new machine may keep a mark
+ * until it has passed its gates: if its template is abandoned meanwhile, the owner removes it rather than a machine
+ * that serves.
  */
 export function sparesOf(situation: Situation, census: Census, updates: readonly Step[]): Step[] {
   const { pool, busy, booting, skipped, supplier } = situation;
@@ -23,9 +24,9 @@ export function sparesOf(situation: Situation, census: Census, updates: readonly
 }
 
 /**
- * Returns the machines that are cordoned for an update in place that was cancelled, or whose run was ended. Machines
- * whose update begins now stay cordoned; any other would be out of service while it fetches its image, without being
- * counted. A machine whose update failed stays out of service on purpose.
+ * Returns the machines to uncordon because their update in place was cancelled, or its run was ended. If they stayed
+ * cordoned, they would be out of service, without being counted, while they fetch their image again. Excludes machines
+ * whose update begins now, and machines whose update failed, which stay out of service on purpose.
  */
 function idleUpdates(situation: Situation, updates: readonly Step[]): Step[] {
   const isBegun = isUpdating(situation);
@@ -41,9 +42,9 @@ function idleUpdates(situation: Situation, updates: readonly Step[]): Step[] {
  * enough machines are Ready and etcd has no problem.
  */
 export function leavesOf(situation: Situation, census: Census, room: Room): Step[] {
-  // As long as it is unclear to which machine a node belongs, a drain or a deletion could hit another machine.
+  // If the node may belong to another machine, a drain or a deletion could affect that machine.
   const idle = situation.pool.leaving.filter((member) => isIdle(situation, member) && member.kept !== "Unclear");
-  // With zero replicas a percentage is zero, and no window, wave or failed change needs to protect a machine.
+  // With zero replicas, no window, wave or failed change needs to protect a machine.
   if (situation.desired.replicas === 0) return idle.map((machine) => ({ kind: "leave", machine }));
   const bare = idle.filter(({ node }) => node === undefined);
   const there = idle.filter((member) => member.node !== undefined && !isQuarantinedAway(situation, member));
@@ -57,7 +58,10 @@ export function leavesOf(situation: Situation, census: Census, room: Room): Step
   return [...bare, ...lost, ...free].map((machine) => ({ kind: "leave", machine }));
 }
 
-/** Keeps control planes while policies conflict, because the policy decides where the snapshot of etcd is stored. */
+/**
+ * Returns whether etcd and the policy allow the removal of a machine. Control planes stay while policies conflict,
+ * because the policy decides where the snapshot of etcd is stored.
+ */
 function mayLeave({ pool, rules }: Situation): boolean {
   return !isEtcdInDoubt(pool) && (pool.etcd === undefined || rules.conflict === null);
 }
@@ -74,12 +78,15 @@ function isQuarantinedAway({ quarantined, rollingBack, desired }: Situation, { t
   return quarantined && !rollingBack && templateHash !== desired.templateHash;
 }
 
-/** Returns whether enough other machines are proven to drain a machine that serves. */
+/**
+ * Returns whether enough machines are Ready and have passed their gates, so that a machine that serves may be drained.
+ */
 export function isEnoughReady(situation: Situation): boolean {
   return situation.supplier.isEnoughReady(viewOf(situation));
 }
 
-// Without room a replacement begins with the drain, so the limits of admissions apply to drains here.
+// Returns the machines that may be drained now if no machine may exist above the replicas: a replacement then begins
+// with the drain, so the limits of admissions apply to drains.
 function paced(
   situation: Situation,
   census: Census,
@@ -155,8 +162,8 @@ function isTooMany({ pool, rules }: Situation, { booted }: Census): boolean {
   return ill > 1 && ill * 100 > rules.repair.maxUnhealthy * booted;
 }
 
-// If only Ostler removes machines, the planner treats those to be removed next as leaving and held, as other backends
-// report them, so that the rules of drains, budgets and waves apply to them too.
+// If only Ostler removes machines, the planner treats the machines to be removed next as leaving and held, which is how
+// other backends report such machines. So the rules of drains, budgets and waves apply to them too.
 
 /** Returns the situation with the machines to be removed as leaving; unchanged if the owner removes them by itself. */
 export function withRemovals(situation: Situation): Situation {
@@ -192,7 +199,10 @@ function isComing({ phase }: Member): boolean {
   return phase === "Provisioning" || phase === "Booting" || phase === "Joining";
 }
 
-/** Returns the old machines that may be out and, without room, leave before new ones join; `paced` then limits them. */
+/**
+ * Returns the old machines to drain before new machines join, because no machine may exist above the replicas: at most
+ * as many as the budget permits. `paced` limits them further.
+ */
 function firstToLeave(situation: Situation, census: Census): Member[] {
   const { rules, desired, pool } = situation;
   const victims = victimsOf(situation, census);

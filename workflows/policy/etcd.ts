@@ -1,7 +1,10 @@
 /** Whether etcd allows the removal of a control plane machine; other machines have no etcd status. */
 import type { PoolSnapshot } from "../contracts/mod.ts";
 
-/** Returns whether etcd has a problem with anything but machine `beside`, as a lost machine may be removed anyway. */
+/**
+ * Returns whether etcd has a problem that is not a problem of machine `beside`: problems of a lost machine do not block
+ * its own removal.
+ */
 export function isEtcdInDoubt({ etcd }: Pick<PoolSnapshot, "etcd">, beside?: string): boolean {
   return etcd?.doubts.some(({ machine }) => machine === undefined || machine !== beside) ?? false;
 }

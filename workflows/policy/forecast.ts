@@ -34,8 +34,9 @@ interface ForecastQuestion {
 type Question = ForecastQuestion & { supplier: Supplier };
 
 /**
- * Returns order, waves, blocks at the start, and duration of a rollout, with the names of all machines. The duration
- * ranges from the median of past machines to their slowest tenth, and assumes that people approve and resume at once.
+ * Returns the plan of a rollout: its waves with all machines in order, what blocks its start, and its duration. The
+ * duration ranges from the median of past machines to their slowest tenth, and assumes that people approve and resume
+ * at once.
  */
 export function forecast(asked: ForecastQuestion, supplier = supplierOf(asked.kind)): RolloutPlan {
   const kept = keptText(asked);
@@ -62,7 +63,10 @@ export function forecast(asked: ForecastQuestion, supplier = supplierOf(asked.ki
   };
 }
 
-/** Returns why no machine is replaced for a new image; undefined if machines are replaced or all run the image. */
+/**
+ * Returns why no machine is replaced for a new image; undefined if machines are replaced, or if all run the image
+ * already.
+ */
 function keptText({ kind, desired, rules, members }: ForecastQuestion): string[] | undefined {
   if (rules.onImageChange !== "InPlace" || kind !== undefined) return undefined;
   const old = members.filter(({ templateHash }) => templateHash !== desired.templateHash);
@@ -96,12 +100,18 @@ interface Played {
   situation: Situation;
 }
 
-/** Returns far more turns than any rollout takes, so that an endless simulation cannot block its process. */
+/**
+ * Returns a limit for the calls of the planner: far more than any rollout takes, so that an endless simulation cannot
+ * block its process.
+ */
 function turnsAtMost({ desired, members }: ForecastQuestion): number {
   return 1000 + 100 * (desired.replicas + members.length);
 }
 
-/** Simulates turns until the pool has converged, nothing changes any more, or `turns` is reached. */
+/**
+ * Calls the planner and simulates its steps until the pool has converged, nothing changes any more, or the planner was
+ * called `turns` times.
+ */
 function play(question: Question, pace: Pace, turns = turnsAtMost(question)): Played {
   const { supplier, desired, rules, members, memory, now } = question;
   const { machines, perZone, zones } = rules.budget;
@@ -171,8 +181,8 @@ function note(chosen: Map<string, number>, id: string, wave: number): void {
 // The terms of a plan that an approval covers.
 
 /**
- * Version of the fields that `planTerms` hashes. An approval with another version cannot be compared, so it stays valid
- * until the plan changes again.
+ * Version of the fields that `planTerms` hashes. The terms of an approval with another version cannot be compared, so
+ * the approval stays valid until the plan changes again.
  */
 const form = 2;
 
@@ -210,7 +220,8 @@ function agreedOf(supplier: Supplier, rules: Rules): object {
   };
 }
 
-// Leaves out null, the default of fields that later versions add to a check, so that equal checks stay equal.
+// Returns the fields of a check that are not null: fields that later versions add are null by default, and must not
+// change the hash of a check without them.
 function setFieldsOf(check: Check): object {
   return Object.fromEntries(Object.entries(check).filter(([, value]) => value !== null));
 }
@@ -221,8 +232,9 @@ function inPlaceTerms(rules: Rules): unknown[] {
 }
 
 /**
- * Returns approved terms in the form of the current ones: the current terms if none are known, and with the approved
- * replicas if the version differs, because hashes of different versions cannot be compared.
+ * Returns the approved terms so that they can be compared with the current terms. If no approved terms are known,
+ * returns the current terms. If their version differs, returns the current terms with the approved replicas, because
+ * hashes of different versions cannot be compared.
  */
 export function termsInForm(approved: PlanTerms | null, now: PlanTerms): PlanTerms {
   if (approved === null) return now;
@@ -231,7 +243,8 @@ export function termsInForm(approved: PlanTerms | null, now: PlanTerms): PlanTer
 
 /**
  * Returns whether the approved terms cover the current terms. A pool that shrinks, or grows back to its approved size,
- * stays covered, otherwise each change by an autoscaler would need a new approval. A larger pool is not covered.
+ * stays covered; otherwise each change by an autoscaler would need a new approval. A pool above its approved size is
+ * not covered.
  */
 export function isCovered(approved: PlanTerms, now: PlanTerms): boolean {
   return approved.hash === now.hash && now.replicas <= approved.replicas;
@@ -280,7 +293,10 @@ export interface EtaQuestion {
   blocked: Blocked | null;
 }
 
-/** Returns the estimated end (epoch ms); null without measurements, or if the rollout waits for a person. */
+/**
+ * Returns the estimated end (epoch ms); null without measurements, or if the rollout is blocked until an event, such as
+ * an action of a person.
+ */
 export function etaOf({ now, rules, room, desired, counts, usual, wave, blocked }: EtaQuestion): number | null {
   if (usual.join.length === 0 || (blocked !== null && blocked.until === null)) return null;
   const start = Math.max(now, blocked?.until ?? now);

@@ -6,14 +6,14 @@ const minute = 60_000;
 /** Values for fields that a policy does not set. */
 export const defaultInPlace: InPlaceRules = { stageAtOnce: 5, stage: 30 * minute, boot: 25 * minute, soak: 0 };
 
-/** Returns the rules of updates in place, with defaults. */
+/** Returns the rules of updates in place, with defaults for fields that the policy does not set. */
 export function inPlaceOf(rules: Pick<Rules, "inPlace"> | undefined): InPlaceRules {
   return { ...defaultInPlace, ...rules?.inPlace };
 }
 
-/** Maximum number of attempts to stage on a machine that refuses for a passing reason. */
+/** Maximum number of attempts to stage on a machine that refuses for a temporary reason. */
 const maxAttempts = 5;
-/** Reasons that may be gone at the next attempt; all other reasons last. */
+/** Temporary reasons, which may be gone at the next attempt; all other reasons last. */
 const passing: readonly string[] = ["PullStalled", "DriverFailed"];
 /** An unreachable registry proves nothing about the image, so staging is retried until its deadline. */
 const unreachable = "RegistryUnreachable";
@@ -28,10 +28,14 @@ export function mayPass(
   return seen.reason === unreachable || (passing.includes(seen.reason) && asked < maxAttempts);
 }
 
-/** Time (ms) for which a pool snapshot may not show a machine's result yet; a later difference is a newer change. */
+/**
+ * Time (ms) after which a pool snapshot shows a machine's result; if it differs then, the machine has changed since.
+ */
 const lateMs = 60_000;
 
-/** Returns the results that are still needed at `now` (epoch ms): not shown by the snapshot, and not too old. */
+/**
+ * Returns the recent results that are still needed at `now` (epoch ms), because the snapshot does not show them yet.
+ */
 export function stillNews(
   lately: Readonly<Record<string, Lately>>,
   { old, stale }: PoolSnapshot,
@@ -47,7 +51,10 @@ export function stillNews(
   return Object.fromEntries(Object.entries(lately).filter(isNeeded));
 }
 
-/** Returns the pool with recent results applied, so that updated machines are not old and waves do not go too far. */
+/**
+ * Returns the snapshot with recent results applied: updated machines count as updated, so that a wave updates no more
+ * machines than it may.
+ */
 export function withLately(
   pool: PoolSnapshot,
   lately: Readonly<Record<string, Lately>>,

@@ -4,17 +4,23 @@ import { machinesOf, type Situation } from "./turn.ts";
 import { isKept, isUpdating, nextOf } from "./census.ts";
 import type { Census } from "./census.ts";
 
-/** Iterates over the machines to be replaced. */
+/** An iterator over the old machines that may be replaced next. */
 export interface Victims {
-  /** Returns the next old machine that fits, each at most once; null if none may be replaced now. */
+  /**
+   * Returns the next old machine that fits and that the zone rules allow, each at most once; null if none may be
+   * replaced now.
+   */
   take(fits: (member: Member) => boolean): Member | null;
-  /** Returns the next old machine regardless of zones. */
+  /** Returns the next old machine regardless of zones; null if none remains. */
   takeAny(): Member | null;
   /** Whether old machines remain that may be replaced now or later. */
   remain: boolean;
 }
 
-/** Returns the old machines in order, without those that are already chosen or kept on purpose. */
+/**
+ * Returns an iterator over the old machines in the order of the pool, without machines that are kept on purpose.
+ * Machines that are already chosen come first if no new machine will replace them; otherwise they are left out.
+ */
 export function victimsOf(situation: Situation, census: Census): Victims {
   const { pool } = situation;
   const isNext = nextOf(situation);
@@ -91,7 +97,7 @@ function zonesNow(situation: Situation, { chosen }: Census, candidates: Member[]
   return underWay.length > 0 ? underWay : candidates.map(zoneOf).sort().slice(0, 1);
 }
 
-/** Returns whether the machine is chosen, even if another one is now replaced before it. */
+/** Returns whether the machine was chosen to be replaced, even if the owner will remove another one first. */
 function isOut({ id, phase, marked, held }: Member, chosen: Set<string>): boolean {
   return chosen.has(id) || (phase !== "Held" && marked && held);
 }

@@ -4,8 +4,8 @@ import type { OsFinding, OsRefusal, PoolSnapshot, Rules } from "../contracts/mod
 type Reason = OsRefusal | OsFinding["kind"];
 
 /**
- * Reasons that concern one machine only. For any other known reason, a new machine would be refused too; an unknown
- * reason proves nothing about the machine.
+ * Reasons that concern one machine only. For any other known reason, a new machine would refuse the image too; an
+ * unknown reason proves nothing about the machine.
  */
 const own: readonly Reason[] = [
   ...["DiskFull", "BootSpace", "OtherUpdater", "LayeredPackages", "PullStalled"] as const,
@@ -23,8 +23,8 @@ export function replacesRefused(rules: Pick<Rules, "onImageChange"> | undefined)
 }
 
 /**
- * Returns the pool with replaceable machines as ready to be updated, if the policy permits their replacement; otherwise
- * the same pool.
+ * If the policy permits replacements, returns the snapshot with replaceable machines marked as staged, so that the
+ * planner gives them a slot like machines to be updated; otherwise returns the same snapshot.
  */
 export function withReplaceable(pool: PoolSnapshot, rules: Pick<Rules, "onImageChange">): PoolSnapshot {
   if (!replacesRefused(rules) || !pool.old.some(({ replaceable }) => replaceable)) return pool;

@@ -1,7 +1,7 @@
 /**
- * The rules by which the owner of a pool's machines acts by itself, in pure functions: the only part of a backend that
- * the planner knows. Waves, windows, budgets, blocks and gates are the same for all backends and depend only on these
- * functions.
+ * The actions that the owner of a pool's machines (machine-controller, a scaling group or a NodePool) takes by itself,
+ * as pure functions: the only part of a backend that the planner knows. Waves, windows, budgets, blocks and gates are
+ * the same for all backends; these functions are the only difference.
  *
  * A new machine that waits to be admitted (phase Held) may be a machine that exists and is held, or a pending record
  * with a token, which admission turns into an order. The planner treats both alike.
@@ -15,8 +15,8 @@ type Update = "Replace" | "InPlace";
 interface Capabilities {
   readonly updates: readonly Update[];
   /**
-   * ByItself: the owner removes machines once others replace them, the chosen ones first, and Ostler only holds, drains
-   * and releases them. WhenTold: only Ostler removes machines, which the planner chooses by the same rules.
+   * ByItself: the owner removes a machine once a new one replaces it, and prefers machines that Ostler marked; Ostler
+   * holds, drains and releases them. WhenTold: only Ostler removes machines.
    */
   readonly removal: "ByItself" | "WhenTold";
   /** Whether the owner creates extra machines for those set aside; otherwise these use up the room. */
@@ -30,7 +30,9 @@ export interface SupplierView {
   repairing: readonly string[];
 }
 
-/** Number of staying machines of one template, and how many of them are Ready and proven. */
+/**
+ * Number of machines of one template that are not leaving, and how many of them are Ready and have passed their gates.
+ */
 export interface Batch {
   size: number;
   ready: number;
@@ -47,7 +49,7 @@ interface Move {
 /** Number of replicas, and of machines that may exist above them. */
 type Wanted = Pick<Desired, "replicas" | "surge">;
 
-/** How the controller that creates a pool's machines adds, numbers and removes them, as far as plans depend on it. */
+/** The rules of the owner of a pool's machines: how it creates and removes them, as far as plans depend on it. */
 export interface Supplier {
   /** Name of the owner, for people. */
   readonly title: string;
@@ -59,9 +61,15 @@ export interface Supplier {
    * template.
    */
   owedOf(view: SupplierView): number;
-  /** Returns a test for the machines of `mayGo` that the owner may remove next, whatever Ostler chooses. */
+  /**
+   * Returns a test for the machines of `mayGo` that the owner would remove next by its own rules; Ostler chooses among
+   * these.
+   */
   nextOf(mayGo: readonly Member[]): (member: Member) => boolean;
-  /** Returns whether enough machines are proven to release the leaving ones, whatever else the owner may remove. */
+  /**
+   * Returns whether enough machines are Ready and have passed their gates to release the leaving ones, even if the
+   * owner then removes others by its own rules.
+   */
   isEnoughReady(view: SupplierView): boolean;
   /** Returns the next step of the owner; `old` is ordered from the oldest batch to the youngest. */
   moveOf(desired: Wanted, batches: { old: readonly Batch[]; target: Batch }): Move;
@@ -177,7 +185,7 @@ const suppliers: Record<PoolKind, Supplier> = {
   NodePool: nodePool,
 };
 
-/** Returns the rules of the owner for a kind of pool; the default kind is MachineDeployment. */
+/** Returns the rules of the owner of a kind of pool; the default kind is MachineDeployment. */
 export function supplierOf(kind: PoolKind = "MachineDeployment"): Supplier {
   return suppliers[kind];
 }

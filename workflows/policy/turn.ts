@@ -64,11 +64,11 @@ export interface Situation {
 
 /** A step that the planner starts. */
 export type Step =
-  /** Uncordon and unmark a machine that stays, but has a mark or a hold of an earlier change. */
+  /** Uncordon and unmark a machine that is not replaced after all. */
   | { kind: "spare"; machine: Member }
   /** Wait for a machine to join that boots without admission, or was admitted before. */
   | { kind: "join"; machine: string; attempt: number }
-  /** Drain and release a machine that is being deleted and that Ostler holds, as enough other machines are proven. */
+  /** Drain and release a machine that is being deleted and that Ostler holds. */
   | { kind: "leave"; machine: Member }
   /** Admit a new machine and, if the pool is full, mark the machine that it replaces. */
   | { kind: "admit"; newcomer: Member; victim: Member | null; attempt: number }
@@ -78,10 +78,10 @@ export type Step =
   | { kind: "stage"; machine: Member }
   /** Update a machine in place; a resumed update began before and has its slot. */
   | { kind: "update"; machine: Member; isResumed: boolean }
-  /** Evaluate the gates of the wave, whose machines are updated. */
+  /** Evaluate the gates of the wave, because all its machines are updated. */
   | { kind: "gates"; wave: number; upTo: number };
 
-/** Why nothing more begins; `until` is when the block ends without any event (epoch ms), null for never. */
+/** Why no further step begins. `until` is when the block ends by itself (epoch ms); null if only an event ends it. */
 export interface Blocked {
   reason:
     | "Paused"
@@ -117,13 +117,15 @@ export interface Turn {
   converged: boolean;
   /** The reason why the pool waits when nothing can begin, for users. */
   waitsFor: string;
-  /** When to plan again without any event (epoch ms), for a soak, a window or a repair; null for never. */
+  /**
+   * When to plan again even without an event (epoch ms), because a soak, a window or a repair is due; null for never.
+   */
   lookAgainAt: number | null;
 }
 
 // Amounts of machines in policies: a number, or a percentage of the replicas.
 
-/** Returns the number of machines that an amount is of `replicas`; a percentage is rounded up and is at least 1. */
+/** Converts an amount to a number of machines; a percentage of `replicas` is rounded up and is at least 1. */
 export function machinesOf(amount: Amount, replicas: number): number {
   if (typeof amount === "number") return amount;
   const share = Number.parseFloat(amount);
@@ -135,8 +137,8 @@ export function machinesOf(amount: Amount, replicas: number): number {
 // Typical durations in a pool, from recent measurements.
 
 /**
- * Returns the milliseconds in which nine of ten replacements end; among few samples the slowest does not count. Null
- * without samples.
+ * Returns the milliseconds in which nine of ten replacements end; with more than two samples, the slowest never counts.
+ * Null without samples.
  */
 export function usualReplacement({ join, leave }: { join: number[]; leave: number[] }): number | null {
   if (join.length === 0) return null;

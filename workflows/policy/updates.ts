@@ -20,6 +20,7 @@ export interface Updates {
 interface Room {
   census: Census;
   budget: Budget;
+  /** Number of machines that may be updated up to this wave. */
   upTo: number;
   /** Whether updates may begin. */
   open: boolean;
@@ -30,7 +31,7 @@ export function updatesOf(situation: Situation, room: Room): Updates {
   if (!situation.supplier.capabilities.updates.includes("InPlace")) return { steps: [], isSpent: false };
   const resumed = resumedOf(situation);
   if (!room.open) return { steps: resumed, isSpent: false };
-  // Resumed machines that are not in `updatesBegun` are out too, but not counted yet.
+  // Resumed machines that are not in `updatesBegun` are out of service too, but the budget does not count them yet.
   const { updatesBegun = {} } = situation;
   const uncounted = resumed.filter(({ machine }) => !(machine.id in updatesBegun)).length;
   const budget = { ...room.budget, changing: room.budget.changing + uncounted };
@@ -40,8 +41,8 @@ export function updatesOf(situation: Situation, room: Room): Updates {
 }
 
 /**
- * Returns the updates without a task: those that a previous run began, and machines that an ended run cordoned and that
- * now run the target.
+ * Returns the updates that have begun but have no task: those that an earlier run recorded, and those of cordoned
+ * machines that already run the target, which an ended run has left.
  */
 function resumedOf({ pool, busy: { updating = [] }, updatesBegun = {} }: Situation): (Step & { kind: "update" })[] {
   const known = Object.entries(updatesBegun).filter(([id, { isOut }]) => !isOut && !updating.includes(id))
@@ -73,7 +74,10 @@ function nextOf(situation: Situation, { census, budget, upTo }: Room, taken: Set
   return { steps, isSpent: false };
 }
 
-/** Returns no more images to stage than the wave may update, because a staged image starts with any boot. */
+/**
+ * Returns the machines that stage their image next: no more than the wave may still update, because any reboot starts a
+ * staged image.
+ */
 function stagesOf(situation: Situation, { census, upTo }: Room, taken: Set<string>): Step[] {
   const { pool, busy: { staging = [] }, rules, desired } = situation;
   const free = pool.old.filter((member) => !isKept(situation, member) && !isBusy(situation, member, taken));

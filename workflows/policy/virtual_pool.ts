@@ -19,7 +19,10 @@ export interface VirtualQuestion {
   limit: number;
 }
 
-/** Simulates what a run would see; treats machines that are not Ready as Ready, except unhealthy old ones. */
+/**
+ * Simulates the snapshots that a run would read. Machines that are not Ready count as Ready, except for unhealthy old
+ * ones.
+ */
 export class VirtualPool {
   readonly joining = new Map<string, number>();
   /** Leaving machines, `until` they are gone; Infinity while they are held. */
@@ -56,7 +59,7 @@ export class VirtualPool {
     this.control();
   }
 
-  /** Lets the owner take its steps until there are none. */
+  /** Simulates the owner: lets it create and remove machines until it has nothing to do. */
   control(): void {
     const { supplier, desired } = this.question;
     for (;;) {
@@ -123,7 +126,7 @@ export class VirtualPool {
     if (going) this.leaving.set(machine, { ...going, until: now + (going.member.node ? this.question.pace.leave : 0) });
   }
 
-  /** Begins an update in place. */
+  /** Begins an update in place, which takes as long as a join. */
   update(machine: string, now: number): void {
     const isThere = [...this.#marked, ...this.#old].some(({ id }) => id === machine);
     if (!isThere) return;

@@ -41,11 +41,16 @@ export interface WaveLook {
   upTo: number;
   /** Whether the machines of the wave are updated and its gates are due. */
   gatesDue: boolean;
+  /** Whether the current wave soaks. */
   soaking: boolean;
+  /** Whether all waves are done, or waves do not count. */
   done: boolean;
 }
 
-/** Advances past each wave that is updated, has passed its gates and has soaked, and past empty waves. */
+/**
+ * Returns the current wave and its state. Skips each wave whose machines are updated, have passed the gates and have
+ * soaked, and waves without machines.
+ */
 export function lookAtWaves(situation: Situation, census: Census): WaveLook {
   const { rules, desired, rolled, rollingBack, now } = situation;
   const free = { state: situation.wave, upTo: Infinity, gatesDue: false, soaking: false, done: true };
@@ -66,7 +71,10 @@ export function lookAtWaves(situation: Situation, census: Census): WaveLook {
   }
 }
 
-/** Returns whether the policy lists other waves than those that a state refers to; their soaks do not matter. */
+/**
+ * Returns whether the policy now lists other waves than those that a state refers to (`counted`); a different soak does
+ * not count.
+ */
 export function isRelisted(counted: Pick<Rules, "waves" | "growth">, rules: Pick<Rules, "waves" | "growth">): boolean {
   const [before, now] = [counted, rules].map(({ waves, growth }) =>
     JSON.stringify(growth ? [growth.from, growth.factor] : waves.map(({ upTo }) => upTo))
@@ -75,9 +83,9 @@ export function isRelisted(counted: Pick<Rules, "waves" | "growth">, rules: Pick
 }
 
 /**
- * Returns the wave in which to continue. If the policy lists other waves, or the pool has another size, the index may
- * be invalid: then the rollout continues in the first wave that is not reached, but never so far ahead that gates are
- * skipped. Finished waves stay finished.
+ * Returns the wave in which to continue. If the policy now lists other waves, or the pool has another size, the index
+ * may be invalid. Then the rollout continues in the first wave that is not reached, but never ahead of the present
+ * wave, because that would skip gates. Finished waves stay finished.
  */
 function stateOf(situation: Situation, census: Census, targets: WaveTarget[]): WaveState {
   const { wave, rules, desired, pool } = situation;
@@ -119,7 +127,10 @@ function isUpdated({ pool, desired, setAside }: Situation, census: Census, { upT
 /** How long each join stage may take from the start of the wait, in milliseconds. */
 type StageDurations = Record<keyof JoinDeadlines, number>;
 
-/** Returns absolute deadlines for machines that boot from `start` (epoch ms); no stage ends before an earlier one. */
+/**
+ * Returns absolute deadlines of the join stages for a machine that boots from `start` (epoch ms); the deadline of a
+ * stage is never before that of an earlier stage.
+ */
 export function joinDeadlines(start: number, durations: StageDurations): JoinDeadlines {
   const instance = start + durations.instance;
   const address = Math.max(instance, start + durations.address);

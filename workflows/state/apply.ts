@@ -1,4 +1,4 @@
-/** Changes the state by what tasks report; no task changes it by itself. */
+/** Changes the state according to the reports of tasks; no task changes the state itself. */
 import { applyUpdate } from "./apply_update.ts";
 import { delay } from "./clock.ts";
 import { noteStage, nudge } from "./loop.ts";
@@ -9,7 +9,7 @@ import { recordGone, recordJoin } from "./results.ts";
 import { addNews, type Part, type Seen, warn } from "./rollout.ts";
 import type { Task } from "./tasks.ts";
 
-/** The groups that tasks change. */
+/** The parts of the state that the reports of tasks change. */
 export type Applied =
   & Seen<"target">
   & Part<"machines" | "waves" | "tasks" | "records" | "memory" | "loop" | "view">;
@@ -89,7 +89,7 @@ function applyReplacement(state: Applied, task: Task, event: Exclude<TaskEvent |
 }
 
 function setAside({ machines, view }: Applied, { subject, kind }: Task): void {
-  // Each machine is added once, as a task can begin again and plans count the machines that are set aside.
+  // Each machine is added once, because a task can begin again, and plans count the machines that are set aside.
   machines.setAside = [...new Set([...machines.setAside, subject])];
   delete machines.draining[subject]; // a retry restarts the timeout
   const state = kind === "update"
@@ -98,7 +98,8 @@ function setAside({ machines, view }: Applied, { subject, kind }: Task): void {
   warn(view, "MachineSetAside", `Failed to drain machine "${subject}" in time; ${state}`);
 }
 
-// The failure does not concern the current desired state; the machine is an old one now, and is replaced in its turn.
+// A machine of an earlier change failed to join. That is not a failure of the present change: the machine is an old
+// machine now, and is replaced when its turn comes.
 function dropEarlier({ machines, view }: Applied, machine: string): void {
   delete machines.booting[machine];
   warn(
@@ -109,12 +110,13 @@ function dropEarlier({ machines, view }: Applied, machine: string): void {
 }
 
 function passWave({ machines, waves }: Applied, task: Task, index: number): void {
-  // After a promotion of all remaining waves, the current wave is another one.
+  // After `promote` made all remaining waves one, another wave is current.
   if (waves.current.index === index) waves.current = { ...waves.current, passed: true };
-  noteAskedGates({ machines, waves }, task, null); // kept until now, so that the next run would know of a promotion
+  // The record is kept until now: if the run had ended before, the next run would need it to know of a promotion.
+  noteAskedGates({ machines, waves }, task, null);
 }
 
-// Repairs of old machines are not counted, as those are replaced anyway.
+// Counts no repair of an old machine, because the rollout replaces old machines anyway.
 function repair({ machines, target }: Applied, { subject, templateHash }: Task): void {
   const isOwn = templateHash === target.desired?.templateHash && !machines.repaired.includes(subject);
   if (isOwn) noteRepaired(machines, subject);

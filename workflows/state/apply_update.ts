@@ -1,4 +1,4 @@
-/** Changes the state by what updates in place report, and by what the staging before them reports. */
+/** Changes the state according to the reports of updates in place, and of the tasks that stage their images. */
 import type { Updating } from "../contracts/mod.ts";
 import { noteLately } from "./machines.ts";
 import type { StagingOutcome, UpdateEvent, UpdateOutcome } from "./outcomes.ts";
@@ -38,7 +38,7 @@ export function applyUpdate(
   }
 }
 
-/** The events and outcomes that only mark how far an update is. */
+/** The reports that only record how far an update has come. */
 type Mark = Exclude<UpdateEvent, { is: "UpdateFailed" }> | Extract<UpdateOutcome, { is: "Out" }>;
 
 function mark(update: Updating, event: Mark): void {
@@ -63,7 +63,7 @@ function mark(update: Updating, event: Mark): void {
       return;
     case "Doomed":
       update.replacing = event.replacing;
-      delete update.drainSince; // the drain has its whole time again
+      delete update.drainSince; // a drain before the replacement has its whole timeout again
       return;
     case "ReplacementOrdered":
       if (update.replacing) update.replacing.isOrdered = true;
@@ -90,7 +90,7 @@ function fail(
   if (machines.failures >= (target.rules?.maxFailed ?? 1)) giveUp(state, { reason, message });
 }
 
-// An update counts like a join: with the time that it took, and with its machine.
+// Records a completed update like a join: with its machine, and with the time that it took.
 function complete(state: Updated, { subject: machine, templateHash }: Task, { since, image }: Updating): void {
   const { machines, view } = state;
   noteLately(machines, machine, { is: "Updated", templateHash, at: Date.now() });

@@ -1,10 +1,13 @@
 /** Whether a person has approved the plan. */
 import type { Seen } from "./rollout.ts";
 
-/** Returns whether the plan of the desired spec is approved, or its current wave if each wave needs an approval. */
+/**
+ * Returns whether the plan for the desired template is approved; with `approval: BeforeEachWave`, whether the current
+ * wave is approved.
+ */
 export function isApproved({ people, target, waves }: Seen<"people" | "target" | "waves">): boolean {
   if (target.rules?.approval === "BeforeEachWave") return waves.current.approved;
-  // A run of an earlier version carried the spec in place of the template.
+  // A run of an earlier version recorded the `specHash` instead of the hash of the template.
   return people.approvedPlan !== "" && [target.template, target.change].includes(people.approvedPlan);
 }
 

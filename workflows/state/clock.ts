@@ -13,7 +13,10 @@ export function delay(timed: Timed, subject: string, ms: number): void {
   extend(timed, subject, () => ms);
 }
 
-/** Stops the times of everything that no task works on, from `at` on (epoch ms) unless it has stopped before. */
+/**
+ * Stops the times of all machines in progress, and of the gates of the current wave, that no task works on. Each stops
+ * at `at` (epoch ms), unless it has stopped before.
+ */
 export function stopClocks({ machines, waves, tasks }: Timed & Part<"tasks">, at: number): void {
   const { booting, draining, updating } = machines;
   const busy = Object.values(tasks.running).map(({ subject }) => subject);
@@ -21,7 +24,9 @@ export function stopClocks({ machines, waves, tasks }: Timed & Part<"tasks">, at
   for (const subject of all) if (!busy.includes(subject)) tasks.idle[subject] ??= at;
 }
 
-/** Lets the times of a machine, or of the gates of a wave, run again, without the time since its task stopped. */
+/**
+ * Lets the times of a machine, or of the gates of a wave, run again; the time since its task stopped does not count.
+ */
 export function startClock({ tasks, ...timed }: Timed & Part<"tasks">, subject: string): void {
   const idle = tasks.idle[subject];
   delete tasks.idle[subject];

@@ -108,7 +108,7 @@ function carried(input: RollOutInput): CarriedState | undefined {
   const value: unknown = input.carried;
   if (value === undefined) return undefined;
   if (typeof value !== "object" || value === null) {
-    refuse('field "carried"', "must be absent, as only continue-as-new writes it");
+    refuse('field "carried"', "must be absent, because only continue-as-new writes it");
   }
   return readCarried(value, Date.now());
 }

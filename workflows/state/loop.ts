@@ -1,7 +1,7 @@
-/** The events that wake the main loop, and its end. */
+/** The events that wake the main loop of a run, and the errors that end the run. */
 import type { CarriedLoop } from "../contracts/mod.ts";
 
-/** The failure that stopped a task; the main loop reports it and reads again. */
+/** A failure that stopped a task; the main loop reports it, waits, and reads again. */
 export interface Mishap {
   kind: "halt" | "unreachable";
   reason: string;
@@ -11,7 +11,10 @@ export interface Mishap {
 export interface Loop extends CarriedLoop {
   /** A change was reported, a task ended, or a command arrived. */
   nudged: boolean;
-  /** The identity of the desired state, if its change is the only event; undefined if there are others. */
+  /**
+   * The identity (`observed`) of the new desired state, if its change is the only event; undefined if there are other
+   * events.
+   */
   nudgedFor: string | undefined;
   /** When a change was last reported (epoch ms). */
   stirredAt: number;
@@ -20,9 +23,9 @@ export interface Loop extends CarriedLoop {
   mishaps: Mishap[];
   /** A task has reached its next step, which must be reported but needs no read. */
   hasNewStage: boolean;
-  /** The fingerprint of the pool, and since when the pool has it (epoch ms). */
+  /** The last fingerprint of the pool, and since when the pool has been unchanged (epoch ms). */
   settling: { fingerprint: string; since: number };
-  /** An internal error found beside the main loop, which throws it. */
+  /** An internal error that occurred in a task or a handler; the main loop throws it. */
   thrown: unknown;
   /** Why this run ends, possibly before its first read; empty while the run continues. */
   over: string;
@@ -53,14 +56,14 @@ export function openLoop(carried: CarriedLoop, now: number): Loop {
   };
 }
 
-/** Counts an internal error; an error after `steadyMs` without one is the first again. */
+/** Counts an internal error; after `steadyMs` without an internal error, the count begins again at 1. */
 export function countBug(loop: Loop, bug: string, steadyMs: number): void {
   const isSteady = Date.now() - loop.steadySince >= steadyMs;
   loop.bugs = isSteady ? 1 : loop.bugs + 1;
   loop.bug = bug;
 }
 
-/** Forgets internal errors, because a run with a long history had none. */
+/** Forgets internal errors of earlier runs, because this run reached a long history without one. */
 export function forgetBugs(loop: Loop): void {
   Object.assign(loop, freshLoop());
 }
@@ -77,8 +80,8 @@ export function noteStage(loop: Loop): void {
 }
 
 /**
- * Makes the main loop read again after a change; `observed` is the identity of the desired state, if its change is the
- * only event.
+ * Makes the main loop read again after a change. If only the desired state changed, `observed` is the identity of the
+ * new desired state.
  */
 export function stir(loop: Loop, observed?: string): void {
   loop.stirredAt = Date.now();
@@ -92,7 +95,9 @@ export function isBehind({ nudged, nudgedFor }: Readonly<Loop>, observed: string
   return nudged && (nudgedFor === undefined || nudgedFor !== observed);
 }
 
-/** Records a reported change, with its generation and the identity of the desired state if they are known. */
+/**
+ * Records that a signal reported a change, with its generation and the identity of the desired state if they are known.
+ */
 export function noteAnnounced(
   loop: Loop,
   { generation = 0, observed }: { generation?: number; observed?: string } = {},
@@ -101,7 +106,9 @@ export function noteAnnounced(
   stir(loop, observed);
 }
 
-/** Forgets the failures of tasks of another change, and since when the pool is unchanged. */
+/**
+ * Forgets the failures of tasks of the previous change, and begins to measure anew since when the pool is unchanged.
+ */
 export function beginLoop(loop: Loop): void {
   loop.mishaps = [];
   loop.settling = { fingerprint: "", since: Date.now() };

@@ -15,19 +15,19 @@ import type { Waves } from "./waves.ts";
 export interface Machines extends CarriedMachines {
   snapshot: PoolSnapshot | undefined;
   /**
-   * A snapshot read together with the desired state, for the same reconcile; `asked` is the question that it answers,
-   * null for any: the pool has no machines.
+   * A snapshot that was read together with the desired state, for the same reconcile. `asked` is the question that it
+   * answers, as JSON; null if the pool has no machines, so that the snapshot answers any question.
    */
   glance: { asked: string | null; pool: PoolSnapshot } | undefined;
 }
 
-/** How many machines of abandoned changes are remembered. */
+/** Maximum number of machines in `dropped`. */
 const droppedKept = 200;
 
 /** How many repaired machines are remembered: in a converged pool, no admission removes them from the list. */
 const repairsKept = 100;
 
-/** Returns the state without any machine in progress. */
+/** Returns the state of a pool without any machine in progress. */
 export function freshMachines(): CarriedMachines {
   return {
     booting: {},
@@ -43,7 +43,7 @@ export function freshMachines(): CarriedMachines {
   };
 }
 
-/** Records the result for a machine, until a snapshot contains the result. */
+/** Records the result for a machine; the record is needed until a snapshot shows the result. */
 export function noteLately(machines: Machines, machine: string, what: Lately): void {
   machines.lately = { ...machines.lately, [machine]: what };
 }
@@ -54,16 +54,18 @@ export function openMachines(carried: CarriedMachines): Machines {
 }
 
 /**
- * Returns the boot of a machine, which begins now unless it has begun; removes its attempt from the pending retries.
+ * Returns the record of a machine that boots; creates it as of now if there is none, and then removes its attempt from
+ * the pending retries.
  */
 export function ensureBoot(machines: Machines, machine: string, boot: Boot): Boot {
   const known = machines.booting[machine];
-  // A machine that boots in place of a failed one takes over its attempts, once.
+  // A machine that boots in place of a failed one continues its count of attempts; no other machine may continue the
+  // same count.
   if (!known) machines.retries = without(machines.retries, boot.attempt);
   return machines.booting[machine] = { ...boot, ...known };
 }
 
-/** Returns the drain of a machine, which begins now unless it has begun, perhaps in an earlier run. */
+/** Returns the record of a machine that is drained; creates it as of now if neither this run nor an earlier one has. */
 export function ensureDraining(
   { draining }: Machines,
   { id, templateHash, image, kubelet }: Pick<Member, "id" | "templateHash" | "image" | "kubelet">,
@@ -71,7 +73,7 @@ export function ensureDraining(
   return draining[id] ??= { since: Date.now(), templateHash, image, kubelet };
 }
 
-/** Returns the update in place of a machine, which begins now unless it has begun. */
+/** Returns the record of a machine that is updated in place; creates it as of now if there is none. */
 export function ensureUpdating(
   { updating }: Machines,
   machine: string,
@@ -80,12 +82,17 @@ export function ensureUpdating(
   return updating[machine] ??= { since: Date.now(), ...update };
 }
 
-/** Restarts the time of a machine that has not been admitted yet, however long ago it was chosen. */
+/**
+ * Restarts the join deadlines of a machine that has not been admitted yet: the time since it was chosen does not count.
+ */
 export function restartBoot({ booting }: Machines, machine: string): void {
   if (booting[machine]) booting[machine] = { ...booting[machine], since: Date.now() };
 }
 
-/** Gives fresh attempts and times to machines that boot or failed for good; forgets failed and set-aside machines. */
+/**
+ * Carries out a `retry` command: gives fresh attempts and times to machines that boot or failed for good, and forgets
+ * which machines failed or were set aside.
+ */
 export function retryMachines(machines: Machines): void {
   const fresh = { since: Date.now(), attempt: 0 };
   const known = Object.entries(machines.booting).map((
@@ -108,14 +115,18 @@ export function retryMachines(machines: Machines): void {
   machines.updating = Object.fromEntries(again);
 }
 
-/** Gives up the slots of machines whose update in place failed and that are out of service. */
+/**
+ * Forgets the updates that match `fits` and left their machine out of service after a failure, so that these machines
+ * no longer keep a slot.
+ */
 export function dropOut(machines: Machines, fits: (machine: string, update: Updating) => boolean): void {
   const kept = Object.entries(machines.updating).filter(([id, update]) => !update.isOut || !fits(id, update));
   machines.updating = Object.fromEntries(kept);
 }
 
 /**
- * Cancels updates in place without an ordered reboot: their machines stay in service, and the next plan uncordons them.
+ * Cancels the updates in place that match `fits` and have ordered neither a reboot nor a replacement: their machines
+ * stay in service, and the next plan uncordons them.
  */
 export function callOffUpdates(
   { machines, tasks }: { machines: Machines; tasks: Tasks },
@@ -129,7 +140,10 @@ export function callOffUpdates(
   machines.updating = Object.fromEntries(Object.entries(machines.updating).filter(([id]) => !dropped.includes(id)));
 }
 
-/** Forgets the counts of another change, unless that change is still being rolled back. */
+/**
+ * Forgets the failed, repaired and retried machines of the previous change. Also forgets the number of failures and the
+ * machines that were set aside, unless `keepCounts`, for a change that is being rolled back.
+ */
 export function forgetFailures(machines: Machines, { keepCounts }: { keepCounts: boolean }): void {
   if (!keepCounts) {
     machines.failures = 0;
@@ -148,13 +162,16 @@ export function countFailure(machines: Machines, machine: string): number {
   return machines.failures;
 }
 
-/** Keeps a machine that failed for good, so that a person can inspect it. */
+/** Records that a machine failed for good and is kept, so that a person can inspect it. */
 export function keepFailed(machines: Machines, machine: string): void {
   machines.failed = [...machines.failed, machine];
   delete machines.booting[machine];
 }
 
-/** Drops the boots of an abandoned change, as a Ready one would otherwise count as one that passed its gates. */
+/**
+ * Moves the boots of an abandoned change, and all machines that failed for good, to `dropped`. If they were only
+ * forgotten, a Ready one would count as a machine that passed its gates.
+ */
 export function dropBoots(machines: Machines, isDropped: (boot: Boot) => boolean, templateHash: string): void {
   const entries = Object.entries(machines.booting);
   const failed = machines.failed.map((id): [string, Boot] => [id, { since: 0, attempt: 0, templateHash }]);
@@ -163,13 +180,13 @@ export function dropBoots(machines: Machines, isDropped: (boot: Boot) => boolean
   machines.booting = Object.fromEntries(entries.filter(([, boot]) => !isDropped(boot)));
 }
 
-/** Drops all boots. */
+/** Moves all boots to `dropped`. */
 export function dropAllBoots(machines: Machines): void {
   machines.dropped = { ...machines.dropped, ...machines.booting };
   machines.booting = {};
 }
 
-/** Restores dropped machines of this template, with a fresh start. */
+/** Moves the machines of this template from `dropped` back to `booting`; their join deadlines begin now. */
 export function takeBack(machines: Machines, templateHash: string): void {
   const isBack = ([, boot]: [string, Boot]): boolean => boot.templateHash === templateHash;
   const entries = Object.entries(machines.dropped);
@@ -195,12 +212,12 @@ interface Asked {
   readonly waves: Waves;
 }
 
-/** Returns the gates that are evaluated for the subject of a task. */
+/** Returns the gates that are being evaluated for the subject of a task; null for none. */
 export function askedGatesOf({ machines, waves }: Asked, { kind, subject }: Readonly<Task>): AskedGates | null {
   return kind === "gates" ? waves.gates : of(machines, { kind, subject })?.gates ?? null;
 }
 
-/** Records the gates that are evaluated for the subject of a task; null for none. */
+/** Records the gates that are being evaluated for the subject of a task; null removes the record. */
 export function noteAskedGates({ machines, waves }: Asked, { kind, subject }: Task, asked: AskedGates | null): void {
   if (kind === "gates") return void (waves.gates = asked);
   const boot = of(machines, { kind, subject });
@@ -219,7 +236,10 @@ function of(
 /** The value that `promote` writes in place of an inconclusive result. */
 export const promoted = "promoted";
 
-/** Returns the inconclusive gates, also those whose task has not begun again. */
+/**
+ * Returns the inconclusive gates that are not promoted, also those of machines and waves whose task has not begun again
+ * since a restart.
+ */
 export function gatesInDoubt({ machines, waves }: Asked): AskedGates[] {
   const asked = [...Object.values(machines.booting), ...Object.values(machines.updating)];
   const all = [...asked.map(({ gates }) => gates), waves.gates];

@@ -1,4 +1,4 @@
-/** The state that outlives a run, on the Rollout object, and the rollback in progress. */
+/** The state that outlives a run, because the Rollout object stores it, and the rollback in progress. */
 import type { CarriedMemory, Memory as Recalled, Quarantined } from "../contracts/mod.ts";
 
 /** All fields are carried. */
@@ -41,7 +41,7 @@ export function forgetBad(memory: Memory, specHash: string | undefined): void {
   memory.quarantine = withoutBad(memory, specHash);
 }
 
-/** Records how many seconds a join or a replacement took. */
+/** Records how many seconds a join, or a drain and removal, took. */
 export function noteUsual(memory: Memory, what: keyof Memory["usual"], seconds: number): void {
   const { usual } = memory;
   memory.usual = { ...usual, [what]: [...usual[what], seconds].slice(-samplesKept) };

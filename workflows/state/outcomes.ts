@@ -14,16 +14,18 @@ import type { Task } from "./tasks.ts";
 export type TaskEvent =
   /** The task could not act for `ms`, which no deadline of its machine counts. */
   | { is: "Delayed"; ms: number }
-  /** The task began its next step, which is reported but needs no read. */
+  /** The task began its next step; the main loop reports the step without another read. */
   | { is: "Stepped"; step: Task["step"]; until?: number }
-  /** The task waits for something else now, which is reported and needs a read. */
+  /** The task now waits for something else; the main loop reads again and reports it, with the Event in `news`. */
   | { is: "Waits"; news?: PoolEvent }
+  /** Only emits an Event. */
   | { is: "Told"; news: PoolEvent }
   /** Gates are being evaluated; null once they have a result. */
   | { is: "GatesAsked"; asked: AskedGates | null }
-  /** The machine could not be drained in time, and stays. */
+  /** The machine could not be drained in time and stays; it is set aside. */
   | { is: "SetAside" }
   | JoinEvent
+  /** Ostler begins to delete an unhealthy machine. */
   | { is: "RepairOrdered" }
   /** The machine stays after all. */
   | { is: "RepairDropped" }
@@ -34,7 +36,7 @@ type JoinEvent =
   /** The machine failed to join; at its last attempt it counts as failed. */
   | { is: "JoinFailed"; message: string; isLast: boolean };
 
-/** The progress of an update in place, by the marks of `Updating`. */
+/** The progress of an update in place; most events set a field of `Updating`. */
 export type UpdateEvent =
   | { is: "DrainBegan"; at: number }
   | { is: "BootOrdering" }
@@ -50,7 +52,7 @@ export type UpdateEvent =
   /** The machine stays after all. */
   | { is: "ReplacementDropped" };
 
-/** How a task ended, by its kind. */
+/** How a task ended; each kind of task has its own outcomes. */
 export type Outcome = JoinOutcome | RemovalOutcome | RepairOutcome | WaveOutcome | StagingOutcome | UpdateOutcome;
 
 export type JoinOutcome =
@@ -70,14 +72,14 @@ export type RepairOutcome = { is: "Repaired" } | Unchanged;
 
 export type WaveOutcome = { is: "WavePassed"; index: number } | { is: "WaveFailed"; message: string };
 
-/** Staging an image, with the result for the machine. */
+/** The result of staging an image on a machine. */
 export type StagingOutcome = { is: "Staged"; lately: Lately["is"]; at: number; news?: PoolEvent } | Unchanged;
 
 export type UpdateOutcome =
   /** The machine serves as before, or is gone. */
   | { is: "Ended" }
   | { is: "Updated" }
-  /** The node is gone, and a new node of its name is another one. */
+  /** The node is gone; a new node of the same name counts as another machine. */
   | { is: "Replaced" }
   /** The update failed and the machine does not serve. */
   | { is: "Out" };

@@ -2,7 +2,7 @@
 import type { Approval, CarriedPeople, WaitingCommand } from "../contracts/mod.ts";
 
 export interface People extends CarriedPeople {
-  /** Whether this run has read a plan; the plan of the previous run may be about other machines. */
+  /** Whether this run has read a plan; the plan of the previous run may be for other machines. */
   isPlanRead: boolean;
   /**
    * The inconclusive etcd checks that a person has accepted, by their text; the next run of the chain forgets them and
@@ -55,15 +55,15 @@ export function endWaiting(people: People, command: WaitingCommand): void {
 }
 
 /**
- * Forgets the plan and its approval. A spec that was desired before needs an approval again, because its plan differs
- * by now.
+ * Forgets the plan and its approval: if the same template is desired again later, its plan differs and needs a new
+ * approval.
  */
 export function forgetPlan(people: People): void {
   people.plan = null;
   forgetApproval(people);
 }
 
-/** Requires a new approval of the waiting plan. */
+/** Forgets the approval, so that the plan has to be approved again. */
 export function forgetApproval(people: People): void {
   people.approvedPlan = "";
   people.approvedHash = "";

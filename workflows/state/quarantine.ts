@@ -10,10 +10,10 @@ import { type Part, type Seen, warn } from "./rollout.ts";
 import { isLastGood, type Target } from "./target.ts";
 import { callOff } from "./tasks.ts";
 
-/** The groups that are changed when a change is given up. */
+/** The parts of the state that giving up a change reads and changes. */
 export type GivingUp = Seen<"target"> & Part<"memory" | "machines" | "tasks" | "loop" | "view">;
 
-/** Returns the desired change in the form in which it is stored. */
+/** Returns the record of the desired change for the quarantine or a rollback. */
 export function badChange({ desired }: Readonly<Target>, by: string, reason: string): Quarantined {
   const { specHash = "", templateHash = "", revision = "", image = "", kubelet = "" } = desired ?? {};
   return { specHash, templateHash, revision, image, kubelet, by, reason, since: Date.now() };
@@ -37,7 +37,7 @@ export function isGivenUp(rollout: Seen<"machines" | "memory" | "target">): bool
 /** Stops admitting machines of this change; with `onFailure: Rollback`, the pool rolls back to the last good change. */
 export function giveUp(rollout: GivingUp, { reason, message }: { reason: string; message: string }): void {
   const { target, memory, machines, loop, view } = rollout;
-  // A failed machine of the last good change does not disprove that change: the run halts without a quarantine.
+  // A failure of the last good change does not prove that change bad, so the run halts without a quarantine.
   const isKnownGood = isLastGood(target, memory);
   const bad = badChange(target, "policy", `${reason}: ${message}`);
   if (!isKnownGood) quarantine(rollout, bad);
@@ -56,7 +56,10 @@ export function quarantine({ memory, view }: Part<"memory" | "view">, bad: Quara
   warn(view, "Quarantined", `Revision ${bad.revision} (${bad.image}) is quarantined: ${bad.reason}`);
 }
 
-/** Begins a rollback, and calls off every task for the failed change. */
+/**
+ * Begins a rollback to the last good change, and cancels the joins, stagings and gates of the failed change, and the
+ * updates in place that have not ordered a reboot.
+ */
 export function goBack(
   { memory, machines, tasks, loop, view }: Part<"memory" | "machines" | "tasks" | "loop" | "view">,
   rollback: Rollback,

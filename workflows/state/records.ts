@@ -4,7 +4,7 @@ import type { CarriedRecords, JoinRecord, ReplacementRecord } from "../contracts
 /** All fields are carried. */
 export type Records = CarriedRecords;
 
-/** How many records are kept; older ones are in the history of the run. */
+/** How many records of each kind are kept; older ones are only in the history of the run. */
 const recordsKept = 100;
 
 /** Returns the state without records. */

@@ -1,4 +1,7 @@
-/** Records the result for a machine, for the query, the result and the typical durations of this pool. */
+/**
+ * Records that a machine joined or is gone, for the query, the result of the run and the typical durations of this
+ * pool.
+ */
 import type { Joined, ReplacementRecord } from "../contracts/mod.ts";
 import { noteUsual } from "./memory.ts";
 import { addJoin, addReplacement } from "./records.ts";
@@ -16,7 +19,7 @@ export function recordJoin(
   noteUsual(memory, "join", joinedSeconds);
 }
 
-/** Records a machine that was replaced within `seconds` in all. */
+/** Records a machine that was replaced; `seconds` is the time from the start of its drain until it was gone. */
 export function recordReplacement(
   { records, memory }: Part<"records" | "memory">,
   replacement: ReplacementRecord,
@@ -26,7 +29,7 @@ export function recordReplacement(
   noteUsual(memory, "leave", seconds);
 }
 
-/** Records a machine that is gone; only an old machine that was drained was replaced. */
+/** Records that a machine is gone; only an old machine that was being drained counts as replaced. */
 export function recordGone(
   { target, machines, records, memory }: Seen<"target"> & Part<"machines" | "records" | "memory">,
   machine: string,

@@ -1,4 +1,4 @@
-/** The state of one run, as plain JSON, in groups; each group's file has the small functions that change it. */
+/** The state of one run, as plain JSON in groups; the file of each group has the functions that change the group. */
 import type { CarriedState, Desired, Phase, PoolEvent } from "../contracts/mod.ts";
 import { freshState, type ParsedInput, type Settings } from "./input.ts";
 import { beginLoop, type Loop, openLoop } from "./loop.ts";
@@ -54,14 +54,17 @@ export function openRollout({ carried, ...settings }: ParsedInput): Rollout {
   };
 }
 
-/** Resets the state for another template; a rollback keeps the counts of the abandoned template. */
+/**
+ * Resets the state for another template; during a rollback, the number of failures and the machines that were skipped
+ * or set aside stay.
+ */
 export function beginChange(
   { target, people, waves, machines, loop, memory }:
     & Part<"target" | "people" | "waves" | "machines" | "loop">
     & Seen<"memory">,
   { specHash, templateHash, stamp }: Spec & Pick<Desired, "stamp">,
 ): void {
-  // The skips stay only if the template changed by the stamp that Ostler wrote, and not also by a person.
+  // Machines stay skipped only if Ostler changed the template with its stamp, and no person changed it too.
   const isStamped = target.stamped === true || (target.stamped !== false && target.stamped === stamp);
   const isBack = memory.rollback !== null;
   if (!isBack && target.change !== "") target.startedAt = Date.now();
@@ -74,8 +77,9 @@ export function beginChange(
 }
 
 /**
- * Gives another profile of the same template fresh attempts; the waves and the commands of people stay. A change that
- * is rolled back gets no fresh attempts.
+ * Resets the state for another config of the same template: its machines get fresh attempts, and the waves and the
+ * commands of people stay. During a rollback the number of failures stays, and the change that is rolled back gets no
+ * fresh attempts.
  */
 export function beginConfig(
   { target, machines, loop, memory }: Part<"target" | "machines" | "loop"> & Seen<"memory">,
@@ -104,15 +108,15 @@ export interface Standing {
 
 interface View {
   standing: Standing;
-  /** Why nothing more begins. */
+  /** Why no further step begins; null if nothing blocks. */
   blocked: Blocked | null;
-  /** The last state written to the Rollout object. */
+  /** The last state written to the Rollout object, as JSON. */
   shown: string;
   /** Events for the next report. */
   news: PoolEvent[];
 }
 
-/** How many Events wait for a report, so that an outage does not grow the list without limit. */
+/** How many Events may wait for a report; without a limit, the list would grow during an outage. */
 const newsKept = 50;
 
 /** Returns the view of a run that begins. */

@@ -12,14 +12,18 @@ export interface Target extends CarriedTarget {
   opened: boolean;
   /** Whether this run has read the desired state, so that commands can be validated. */
   known: boolean;
-  /** Whether the previous run ended without a report of its end on the Rollout. */
+  /** Whether the previous run ended without reporting its end on the Rollout. */
   isEndOwed: boolean;
   /** Whether all objects created for the pool have been deleted. */
   cleanedUp: boolean;
-  /** The template for which machines are replaced because they could not be kept; "" for none. */
+  /**
+   * Hash of the template for which machines are replaced, because they could not be kept as `onImageChange` requires;
+   * "" for none.
+   */
   replacedFor: string;
   /**
-   * The template for which machine-controller is about to keep the machines, and when the wait for it began (epoch ms).
+   * The template with which machine-controller will keep the machines once it has observed it, and when the wait for
+   * that began (epoch ms).
    */
   keeping: { templateHash: string; since: number } | undefined;
 }
@@ -67,7 +71,8 @@ export function isBadAgain({ specHash, templateHash }: Spec, { lastGood, rollbac
   return isToOtherTemplate({ lastGood, rollback }) && templateHash === rollback?.bad.templateHash;
 }
 
-// Returns whether a rollback changes the template: where it only restores the profile, another profile is a new change.
+// Returns whether a rollback is in progress that changes the template. If a rollback only restores the profile, a
+// further edit of the profile is a new change.
 function isToOtherTemplate({ lastGood, rollback }: Remembered): boolean {
   return rollback !== null && rollback.bad.templateHash !== "" && lastGood !== null &&
     rollback.bad.templateHash !== lastGood.templateHash;

@@ -18,7 +18,7 @@ export interface Task {
   blockers: Blocker[];
   /** Why the gates are inconclusive; empty once they have a result, or a person has sent promote or retry. */
   doubt: string;
-  /** The condition on which an Event was emitted. */
+  /** The condition that an Event last reported as what the machine waits for. */
   told?: string;
   /** For a control plane to be removed: the inconclusive etcd checks, until they pass or a person sends promote. */
   etcdDoubts?: string[];
@@ -27,11 +27,11 @@ export interface Task {
 export interface Tasks {
   /** By kind and subject. */
   running: Record<string, Task>;
-  /** Subjects whose tasks ended since the last read of the machines began: that read may be older than the end. */
+  /** Subjects whose tasks ended after the last read of the machines began, so that the read may not show the result. */
   justEnded: string[];
-  /** New tasks wait before their first step until they have been reported. */
+  /** Whether new tasks wait before their first step, because they have not been reported yet. */
   areHeld: boolean;
-  /** Since when no task works on the unfinished work of a subject (epoch ms). */
+  /** For each subject with unfinished work: since when no task works on it (epoch ms). */
   idle: Record<string, number>;
 }
 
@@ -53,7 +53,10 @@ export function addTask({ running }: Tasks, task: Task): CancellationScope | und
   return scope;
 }
 
-/** Removes a task that has ended, with its work done or not; returns CalledOff if it was removed before. */
+/**
+ * Removes a task that has ended. If its work is not done, its times stop. Returns CalledOff if the task was cancelled
+ * and removed before.
+ */
 export function endTask(tasks: Tasks, task: Task, isDone: boolean): "Ended" | "CalledOff" {
   tasks.justEnded.push(task.subject);
   if (!isOn(tasks, task)) return "CalledOff";

@@ -1,4 +1,4 @@
-/** Sorts failures by how the run responds. */
+/** Sorts failures according to how the run responds to them. */
 import { ActivityFailure, ApplicationFailure, isCancellation, TimeoutFailure } from "@temporalio/workflow";
 import type { BugType, ExpiredType, MootType, RefusedType } from "../contracts/mod.ts";
 
@@ -7,9 +7,9 @@ export type Trouble =
   | { kind: "halt"; reason: string; message: string }
   /** The state changed meanwhile: plan again. */
   | { kind: "replan" }
-  /** The API is unavailable: neither success nor failure. */
+  /** The API is unavailable, so it is unknown whether the step succeeded: wait and retry. */
   | { kind: "unreachable"; message: string }
-  /** A cancellation or an internal error, which ends this run of the chain and is not for a step to handle. */
+  /** A cancellation or an internal error: it ends this run of the chain, and the step must throw it again. */
   | { kind: "rethrow" };
 
 const moot: Record<MootType, true> = { MachineGone: true, GenerationStale: true };

@@ -1,15 +1,15 @@
-/** The state of the waves. */
+/** The state of the waves of a rollout. */
 import type { CarriedWaves, WaveState } from "../contracts/mod.ts";
 
 /** All fields are carried. */
 export type Waves = CarriedWaves;
 
-/** Returns a wave that has not begun. */
+/** Returns the first wave, not begun. */
 export function freshWave(): WaveState {
   return { index: 0, soakUntil: null, passed: false, approved: false };
 }
 
-/** Returns the waves before a rollout. */
+/** Returns the state of the waves before a rollout. */
 export function freshWaves(): CarriedWaves {
   return { current: freshWave(), countedBy: null, rolled: false, gates: null };
 }

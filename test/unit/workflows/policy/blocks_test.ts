@@ -189,7 +189,7 @@ Deno.test("fault E16 planTurn: neither drains nor chooses a machine whose node i
   for (const machines of [leaving, members("old", [1, "Ready", { id: "a", node: "n", ...unclear }])]) {
     const turn = planTurn(situationOf([...machines, ...members("new", [3, "Ready"], [1, "Held"])]));
     deepEqual([turn.blocked?.reason, turn.converged, turn.steps.map(told)], ["NodeUnclear", false, []]);
-    match(turn.blocked?.message ?? "", /unclear which Node is theirs: a; machines "a" and "b" all name node "n"/);
+    match(turn.blocked?.message ?? "", /may belong to other machines: a; machines "a" and "b" all name node "n"/);
   }
 });
 
