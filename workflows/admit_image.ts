@@ -31,7 +31,7 @@ const { resolveImage, verifyImage, ensureImageTold } = proxyActivities<ImageActi
   retry: { initialInterval: "1s", backoffCoefficient: 2, maximumInterval: "30s", maximumAttempts: 300 },
 });
 
-/** Evaluates one OSImage by its current spec and reports the result; its workflow ID is `os-image/<name>`. */
+/** Evaluates the current spec of one OSImage and reports the result; the workflow ID is `os-image/<name>`. */
 export async function admitImage(object: ClusterObject): Promise<ImageOutcome> {
   let isChanged = false;
   setHandler(imageChanged, () => void (isChanged = true));
@@ -41,7 +41,8 @@ export async function admitImage(object: ClusterObject): Promise<ImageOutcome> {
     // The spec changed during the evaluation.
     if (finding === "Stale") isChanged = true;
     const outcome = typeof finding === "string" ? { outcome: "Gone" as const } : await report(object, finding);
-    // Without an await between this check and the return, a late signal starts a new run.
+    // No await may come between this check and the return: a signal that arrives later then starts a new run, so none
+    // is lost.
     if (!isChanged) return outcome;
     // Frequent changes lead to many short histories instead of one long history.
     if (workflowInfo().continueAsNewSuggested) return await continueAsNew<typeof admitImage>(object);

@@ -17,7 +17,9 @@ import { isIdle } from "./state/tasks.ts";
 import { waveName } from "./state/waves.ts";
 import { takeSlot } from "./steps/slots.ts";
 
-/** The groups that steps change: neither the desired state nor the commands of people. */
+/**
+ * The parts of the state that steps read and change; they change neither the desired state nor the commands of people.
+ */
 type Beginning =
   & Seen<"settings" | "target" | "people">
   & Part<"waves" | "machines" | "tasks" | "slots" | "records" | "memory" | "loop" | "view">;
@@ -54,8 +56,8 @@ function sparerOf(tasks: Seen["tasks"], { length }: Member[]): Sparer {
 }
 
 /**
- * Returns whether the next plan may depend on the mark or hold of a machine; false for a new machine that has passed
- * its gates and has only a mark.
+ * Returns whether the next plan may depend on the mark or hold of a machine. True for a machine that is held or has an
+ * old template; false for a new machine that is not held and has only a mark.
  */
 function isCounted({ target: { desired } }: Seen<"target">, { held, templateHash }: Member): boolean {
   return held || templateHash !== desired?.templateHash;
@@ -131,8 +133,8 @@ function subjectOf(step: Step): string {
 }
 
 /**
- * Admits a machine, with a slot of the shared budget if it replaces another one, which is marked; a machine that
- * already boots needs no admission.
+ * Begins the task that admits a new machine and waits until it joins. If the machine replaces another one, takes a slot
+ * of the shared budget first, and the task also marks the other machine.
  */
 async function admit(rollout: Beginning, step: Step & { kind: "admit" }): Promise<Blocked | undefined> {
   const { machines, view } = rollout;
@@ -148,7 +150,10 @@ async function admit(rollout: Beginning, step: Step & { kind: "admit" }): Promis
   return void begin(rollout, prepareJoin(rollout, { machine: newcomer.id, attempt, isIn: false, ...replacing }));
 }
 
-/** Watches a machine that already boots; takes a slot of the shared budget again if one was given back and is free. */
+/**
+ * Begins the task that waits until a machine that already boots joins. If the pool has given back the slot that the
+ * machine needs, tries once to take a slot again.
+ */
 async function watchAgain(rollout: Beginning, step: Step & { kind: "join" }): Promise<void> {
   if (hasLostSlot(rollout, step.machine)) {
     await takeSlot(rollout, step.machine, { begun: true });
@@ -158,13 +163,14 @@ async function watchAgain(rollout: Beginning, step: Step & { kind: "join" }): Pr
   begin(rollout, prepareJoin(rollout, { machine: step.machine, attempt: step.attempt, isIn: true }));
 }
 
-// Returns whether the plan is outdated, because a command arrived after it, or the change was given up.
+// Returns whether the plan is outdated, because a command arrived after it, or the change of a machine that is not
+// admitted yet was given up.
 function isStale(rollout: Seen<"people" | "machines" | "memory" | "target">, { phase }: Member): boolean {
   return rollout.people.heard || (phase === "Held" && isGivenUp(rollout));
 }
 
-// Returns whether a booting machine replaces another one without a slot: a machine that failed for good gave its slot
-// back, and needs one again when it is retried.
+// Returns whether the pool has fewer slots than it has marked machines, after a `retry` command: a machine that failed
+// for good gave its slot back, and needs one again when it is retried.
 function hasLostSlot(
   { target: { rules }, people, machines, slots }: Seen<"target" | "people" | "machines" | "slots">,
   machine: string,

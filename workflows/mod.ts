@@ -1,4 +1,4 @@
-/** The bundle: exports the workflow functions and nothing else. */
+/** Entry point of the workflow bundle: exports the workflow functions and nothing else. */
 // JavaScript's Temporal API would show the real time inside the sandbox, unlike Date, so workflows must not see it.
 delete (globalThis as { Temporal?: unknown }).Temporal;
 

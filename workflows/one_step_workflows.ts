@@ -1,6 +1,6 @@
 /**
- * Short workflows of one activity each: they admit nodes, discover scaling groups, keep autoscalers, send notifications
- * and plan rollouts.
+ * Short workflows of one activity each: they admit nodes, discover scaling groups, reconcile autoscalers, send
+ * notifications, and plan rollouts.
  */
 import {
   condition,
@@ -51,7 +51,8 @@ export async function admitJoiningNode(object: ClusterObject): Promise<JoiningOu
     setCurrentDetails(detailsOf(seen));
     const againMs = seen.outcome === "Waiting" ? seen.againMs : undefined;
     if (againMs !== undefined && !isChanged) await condition(() => isChanged, againMs);
-    // Without an await between this check and the return, a late signal starts a new run.
+    // No await may come between this check and the return: a signal that arrives later then starts a new run, so none
+    // is lost.
     else if (!isChanged) return seen;
     // A node that joins and leaves repeatedly leads to many short histories instead of one long history.
     if (workflowInfo().continueAsNewSuggested) return await continueAsNew<typeof admitJoiningNode>(object);
@@ -74,7 +75,10 @@ const { ensureGroupsDiscovered } = proxyActivities<DiscoveryActivities>({
   retry: { initialInterval: "1s", backoffCoefficient: 2, maximumInterval: "30s", maximumAttempts: 20 },
 });
 
-/** Creates a ScalingGroup for each group without one, and deletes the ScalingGroups of deleted groups. */
+/**
+ * Creates a ScalingGroup for each group of the cloud that has none, and deletes the ScalingGroups of deleted groups.
+ * Returns the number of groups, and the names of the objects that were created and deleted.
+ */
 export async function discoverScalingGroups({ cluster }: { cluster?: string }): Promise<DiscoveryResult> {
   const object = cluster === undefined ? { name: "" } : { cluster, name: "" };
   const found = await ensureGroupsDiscovered.executeWithOptions({ summary: "Discover scaling groups" }, [{ object }]);
@@ -85,7 +89,7 @@ export async function discoverScalingGroups({ cluster }: { cluster?: string }): 
   return found;
 }
 
-// Keeps one cluster-autoscaler as its AutoscalingStrategy and the scaling groups require. A run ends when the
+// Configures one cluster-autoscaler as its AutoscalingStrategy and the scaling groups require. A run ends when the
 // autoscaler is as required or a person must act; the next change starts the next run.
 
 // The API server can be unavailable for an hour, and each try reads the state again.
@@ -95,7 +99,10 @@ const { ensureAutoscalerKept } = proxyActivities<AutoscalerActivities>({
   scheduleToCloseTimeout: "2h",
 });
 
-/** Reconciles until nothing has changed meanwhile; its workflow ID is `autoscaling-strategy/<name>`. */
+/**
+ * Reconciles one cluster-autoscaler, and repeats that if something changed meanwhile; the workflow ID is
+ * `autoscaling-strategy/<name>`.
+ */
 export async function keepAutoscaler(object: ClusterObject): Promise<AutoscalerOutcome> {
   let isChanged = false;
   setHandler(autoscalingChanged, () => void (isChanged = true));
@@ -104,7 +111,8 @@ export async function keepAutoscaler(object: ClusterObject): Promise<AutoscalerO
     const summary = `Reconcile the autoscaler of AutoscalingStrategy "${object.name}"`;
     const seen = await ensureAutoscalerKept.executeWithOptions({ summary }, [{ object }]);
     setCurrentDetails(seen.outcome === "Gone" ? `AutoscalingStrategy "${object.name}" was deleted` : seen.says);
-    // Without an await between this check and the return, a late signal starts a new run.
+    // No await may come between this check and the return: a signal that arrives later then starts a new run, so none
+    // is lost.
     if (!isChanged) return seen;
     // Frequent changes lead to many short histories instead of one long history.
     if (workflowInfo().continueAsNewSuggested) return await continueAsNew<typeof keepAutoscaler>(object);
@@ -122,7 +130,10 @@ const overnight = {
   retry: { initialInterval: "2s", backoffCoefficient: 2, maximumInterval: "10m", maximumAttempts: 200 },
 } as const;
 
-/** Delivers to each target separately, so that one unavailable target causes no second delivery to another. */
+/**
+ * Delivers the notification to each target separately, so that one unavailable target causes no second delivery to
+ * another. Fails if one delivery failed, but only after all have ended.
+ */
 export async function sendNotice({ pool, notice, to }: NoticeInput): Promise<void> {
   // Delivery is on the queue for waits: a thousand tries of a receiver that is down must take no slot from a step.
   const taskQueue = waitsQueueOf(workflowInfo().taskQueue);
@@ -134,7 +145,7 @@ export async function sendNotice({ pool, notice, to }: NoticeInput): Promise<voi
   if (failed) throw failed.reason;
 }
 
-// Plans a rollout on a worker, as only workers can reach the clouds of scaling groups; changes nothing.
+// Plans a rollout on a worker, because only workers can reach the clouds of scaling groups; changes nothing.
 
 // A person waits for the plan, so the deadlines are short.
 const { planRollout } = proxyActivities<ReadActivities>({
@@ -145,7 +156,8 @@ const { planRollout } = proxyActivities<ReadActivities>({
 });
 
 /**
- * Returns the plan that the rollout would make from the current state; its workflow ID is `plan/<id of the rollout>`.
+ * Returns the plan that a rollout of the pool would follow from the current state; the workflow ID is `plan/<workflow
+ * ID of the rollout>`.
  */
 export async function planPool(pool: PoolRef): Promise<RolloutPlan> {
   return await planRollout.executeWithOptions({ summary: "Plan the rollout" }, [{ pool }]);

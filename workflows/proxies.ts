@@ -13,7 +13,7 @@ import type {
 import { isIdle } from "./state/tasks.ts";
 import type { Tasks } from "./state/tasks.ts";
 
-// Eight tries in half a minute: the main loop reports longer outages and reads again.
+// Eight attempts in half a minute; the main loop reports a longer outage, and reads again.
 const briefRetry = {
   initialInterval: "200ms",
   backoffCoefficient: 2,
@@ -21,7 +21,7 @@ const briefRetry = {
   maximumAttempts: 8,
 } as const;
 
-// A longer pause between tries becomes a timer, so that it keeps no workflow task open.
+// A longer pause between attempts becomes a timer, so that the pause keeps no workflow task open.
 const localRetryThreshold = "1s";
 
 // A killed worker is detected by its missing heartbeat, so a kill delays its activities by this timeout. Short steps
@@ -40,16 +40,17 @@ const reading = { startToCloseTimeout: "40s", scheduleToCloseTimeout: "2m", retr
 // Longer than for writes, because publishing reads the desired state too.
 const publishing = { startToCloseTimeout: "40s", scheduleToCloseTimeout: "3m", retry: briefRetry } as const;
 
-/** Reads on paths that are rare or that can take long. */
+/** Reads as normal activities, for reads that are rare or can take long. */
 export const read = proxyActivities<ReadActivities>({ ...reading, heartbeatTimeout });
-/** Publishes and reports beside other activities. */
+/** Publication and reports as normal activities, which may run beside other activities. */
 export const publish = proxyActivities<PublishActivities>({ ...publishing, heartbeatTimeout });
 
 const readAlone = proxyLocalActivities<ReadActivities>({ ...reading, localRetryThreshold });
 const publishAlone = proxyLocalActivities<PublishActivities>({ ...publishing, localRetryThreshold });
 
-/** Local activities, only while no task is running: `tellAlone` reports the next steps, `writeAlone` removes marks. */
+/** Reports as local activities, only while no task is running: the steps that a plan begins. */
 export const tellAlone = publishAlone;
+/** Writes as local activities, only while no task is running: removes marks of machines that are not replaced. */
 export const writeAlone = proxyLocalActivities<WriteActivities>({ ...publishing, localRetryThreshold });
 
 /** One class of activities, as normal or as local activities. */
@@ -65,7 +66,8 @@ export function readBeside(tasks: Readonly<Tasks>): Either<ReadActivities> {
 }
 
 /**
- * Returns the publishing activities by the rule of `readBeside`; no machine can boot before the publication is done.
+ * Returns the activities that publish and report, chosen like the reads of `readBeside`. As local activities they may
+ * delay the run, because no machine can boot before the publication is done.
  */
 export function publishBeside(tasks: Readonly<Tasks>): Either<PublishActivities> {
   return isIdle(tasks) ? publishAlone : publish;
@@ -86,12 +88,12 @@ const waiting = {
 } as const;
 
 /**
- * Waits: heartbeats report what is missing, and the absolute deadline is part of the input. They have a queue of their
- * own, as a wait can last a day and thousands of them must take no slot from a step. Only a run knows the name of the
- * queue, so the proxy reads the name at each call.
+ * Waits: heartbeats report what is missing, and the absolute deadline is part of the input. They have a separate task
+ * queue, because a wait can last a day, and thousands of waits must take no slot of a worker from short steps. Only a
+ * run knows the name of the queue, so the proxy reads the name at each call.
  */
 export const awaits = onWaitsQueue<AwaitActivities>();
-/** Steps of an update in place; each lasts until its machine has answered. */
+/** Steps of an update in place, on the queue for waits, because each lasts until its machine has answered. */
 export const updates = onWaitsQueue<NodeUpdateActivities>();
 
 function onWaitsQueue<Activities>(): ActivityInterfaceFor<Activities> {
@@ -104,7 +106,8 @@ function onWaitsQueue<Activities>(): ActivityInterfaceFor<Activities> {
 }
 
 /**
- * Removes mark, hold and cordon of a machine that stays; a machine that is being deleted keeps its hold unless `letGo`.
+ * Removes Ostler's mark, hold and cordon from a machine that is not replaced after all. A machine that is being deleted
+ * keeps its hold, unless `letGo` releases it.
  */
 export async function spare(
   pool: PoolRef,
@@ -115,5 +118,7 @@ export async function spare(
   await by.ensureVictimUnmarked.executeWithOptions({ summary }, [{ pool, machine, letGo }]);
 }
 
-/** The activities that unmark machines: normal ones beside others, or local ones while no task is running. */
+/**
+ * The activity that unmarks machines: a normal one beside other activities, or a local one while no task is running.
+ */
 export type Sparer = Pick<Either<WriteActivities>, "ensureVictimUnmarked">;

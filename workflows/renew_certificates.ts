@@ -2,9 +2,10 @@
  * Renews the certificates of a NodeVersion's control planes with kubeadm when a certificate of their API server or etcd
  * expires soon:
  * survey → one control plane after the other → survey until none expires soon.
- * The survey alone decides what is next, so a run that was interrupted needs no memory of it. Invariants: no other
- * control plane begins while one is under way or after one failed, and one that may be out of service keeps its slot. A
- * cancellation leaves the control plane under way as it is, because its node completes the order by itself.
+ * Each step follows from the survey alone, so a new run continues where an interrupted run stopped. Invariants: the
+ * renewal of another control plane does not begin while one is under way or after one failed, and a control plane that
+ * may be out of service keeps its slot. A cancellation leaves the control plane under way as it is, because its node
+ * completes the order by itself.
  */
 import {
   CancellationScope,
@@ -36,14 +37,14 @@ import { planesText } from "./kubernetes/upgrade_refusal.ts";
 
 type Present = Extract<RenewalSurvey, { state: "Present" }>;
 
-/** Minimum milliseconds until the next survey. */
+/** Minimum milliseconds of a wait for the next survey. */
 const restMs = 300_000;
-/** Milliseconds until the slot of a control plane ends; longer than an order may take. */
+/** Milliseconds until the slot of a control plane ends unless it is renewed; longer than an order may take. */
 const slotMs = 7_200_000;
 
 /**
- * Surveys until no certificate expires soon; its workflow ID is `renew-certificates/<name>`. `unfinished` has the value
- * of that field of `Run` at the end of the previous run of the chain.
+ * Surveys and renews until no certificate expires soon; the workflow ID is `renew-certificates/<name>`. `unfinished` is
+ * the field of that name in `Run`, as the previous run of the chain left it.
  */
 export async function renewCertificates(object: ClusterObject, unfinished = ""): Promise<NodeVersionOutcome> {
   const run = beginRun(object, unfinished);
@@ -56,7 +57,7 @@ export async function renewCertificates(object: ClusterObject, unfinished = ""):
   }
 }
 
-/** The memory of one run; the next run begins without it. */
+/** The memory of one run; the next run gets only `unfinished`. */
 interface Run {
   readonly object: ClusterObject;
   readonly holder: PoolRef;
@@ -67,12 +68,16 @@ interface Run {
    * Reason and message of the last report, which the NodeVersion shows; "" before the first report and after a failure.
    */
   reported: string;
+  /** Why the renewal waits, and until when; null for none. */
   halt: HeldUpgrade | null;
   /** The control plane under way in the last survey. */
   underWay: RenewalPlane | null;
-  /** The uid of the control plane whose renewal ended last. */
+  /** The uid of the control plane whose renewal just ended without a failure; "" for none. */
   ended: string;
-  /** The uid of the control plane under way that gave its slot back while etcd is inconclusive; "" for none. */
+  /**
+   * The uid of the control plane whose renewal is under way, but which gave its slot back because etcd is inconclusive;
+   * "" for none.
+   */
   unfinished: string;
 }
 
@@ -84,13 +89,14 @@ function beginRun(object: ClusterObject, unfinished: string): Run {
 
 async function untilRenewed(run: Run): Promise<NodeVersionOutcome> {
   for (;;) {
-    // The signal may report the end of the state for which the run waits, so the next attempt does not wait for its
-    // scheduled time.
+    // The signal may mean that the run need not wait any more, so the next attempt begins now and not at its scheduled
+    // time.
     if (run.isChanged && run.halt?.again === "Soon") run.halt.until = Date.now();
     run.isChanged = false;
     try {
       const outcome = await reconcile(run);
-      // Without an await between this check and the return, a late signal starts a new run.
+      // No await may come between this check and the return: a signal that arrives later then starts a new run, so none
+      // is lost.
       if (outcome && (outcome.outcome === "Gone" || !run.isChanged)) return outcome;
     } catch (error) {
       await waitAfterFailure(error, {
@@ -130,7 +136,10 @@ function withUnfinished({ unfinished }: Run, survey: Present): Present {
   return { ...survey, controlPlanes };
 }
 
-/** A halt holds until a person changes something or its time is over, whatever else the survey shows. */
+/**
+ * Returns the next step. While a halt lasts, returns Wait instead of an attempt: a halt ends at its time, or when a
+ * person changes something.
+ */
 function nextOf(run: Run, survey: Present): RenewalStep {
   const halt = renewalHaltIn(survey, run.halt);
   run.halt = halt;
@@ -140,14 +149,17 @@ function nextOf(run: Run, survey: Present): RenewalStep {
 }
 
 /**
- * Returns whether to report the step now: a repeated attempt is reported only with its result, so that the status does
- * not alternate, and a run without anything to do reports only to replace an earlier report.
+ * Returns whether to report the step now. Another attempt after a halt is reported only with its result, so that the
+ * status does not alternate. A run without anything to do reports only if an earlier report has to be replaced.
  */
 function isNews({ halt, reported }: Run, { told }: Present, { step }: RenewalStep): boolean {
   return step === "Done" ? reported !== "" || told !== "" : step !== "Renew" || halt === null;
 }
 
-/** A renewal that ended without an effect is a failure, and is not repeated at once. */
+/**
+ * Renews the certificates of one control plane. If the last renewal was of the same control plane and had no effect,
+ * records a failure instead of repeating the renewal at once.
+ */
 async function renew(run: Run, survey: Present, controlPlane: RenewalPlane): Promise<void> {
   const { node, uid } = controlPlane;
   const { object, holder, lastsMs, memory } = run;
@@ -186,7 +198,7 @@ async function report(run: Run, standing: UpgradeStanding): Promise<void> {
   run.reported = text;
 }
 
-/** Waits for a change of the NodeVersion, for the end of a halt, or for the time of the next survey. */
+/** Waits until the NodeVersion changes, a halt ends, or the next survey is due. */
 async function rest(run: Run): Promise<void> {
   const left = (run.halt?.until ?? Infinity) - Date.now();
   await condition(() => run.isChanged, Math.min(lookMs, Math.max(restMs, left)));

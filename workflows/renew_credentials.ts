@@ -21,8 +21,8 @@ import { poolOf, shownAtStart, workflowIdOf } from "./commands/start_options.ts"
 import { counted } from "./policy/counted.ts";
 
 /**
- * Renews due credentials of unchanged pools; starts or signals the rollouts of all other pools, without waiting for
- * any.
+ * Renews the due credentials of pools that have not changed since their rollout converged. For every other pool with
+ * due credentials, starts or signals the rollout, without waiting for it.
  */
 export async function renewCredentials(input: RenewInput = {}): Promise<RenewResult> {
   const { after, pools: before } = input.carried ?? { after: undefined, pools: 0 };
@@ -56,7 +56,8 @@ async function renew({ publishOnly, rest, ...due }: DuePool, { cluster, deadline
   });
 }
 
-// Leaves a failed renewal to the rollout, which retries it for as long as it takes, and reports the failure.
+// After a failed renewal returns RolloutNeeded, because a rollout retries the renewal until it succeeds, and reports
+// the failure.
 async function renewAtRest(pool: PoolRef, rest: Rest): Promise<"Done" | "RolloutNeeded"> {
   const summary = `Renew the credentials of ${pool.namespace}/${pool.name}`;
   try {

@@ -1,4 +1,6 @@
-/** Brings every node of one NodePool to its desired image in place; the entry point by its registered name. */
+/**
+ * Brings every node of one NodePool to its desired image in place; Temporal knows the workflow by the function's name.
+ */
 import type { RollOutInput, RollOutResult } from "./contracts/mod.ts";
 import { rollOutPool } from "./roll_out_pool.ts";
 

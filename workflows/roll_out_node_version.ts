@@ -4,8 +4,8 @@
  * nothing is left → end the release → end the hold of the autoscaler.
  * Groups are rolled, and Kubernetes is upgraded, by runs of their own, which continue without this one; the released
  * stage is stored on the NodeVersion. Invariants: no stage is released while an autoscaler runs or an earlier stage is
- * not done. An autoscaler that was turned off is turned on again by this run, or, once its hold has expired, by any
- * other reader of the hold.
+ * not done. An autoscaler that was turned off is turned on again by this run, or by the first reconcile of its
+ * AutoscalingStrategy after the hold has expired.
  */
 import {
   CancellationScope,
@@ -57,7 +57,7 @@ const holdMs = 5_400_000;
 /** Milliseconds until the next survey after the NodeVersion changed between a survey and its step. */
 const mootMs = 1_000;
 
-/** Surveys until every node runs the desired version; its workflow ID is `node-version/<name>`. */
+/** Surveys and rolls until every node runs the desired version; the workflow ID is `node-version/<name>`. */
 export async function rollOutNodeVersion(object: ClusterObject): Promise<NodeVersionOutcome> {
   const news = { isChanged: false, upgrade: new UpgradeRun(object) };
   setHandler(nodeVersionChanged, () => {
@@ -74,9 +74,11 @@ export async function rollOutNodeVersion(object: ClusterObject): Promise<NodeVer
   }
 }
 
+/** The events since the last survey, and the run of the upgrade. */
 interface News {
+  /** A signal reported a change. */
   isChanged: boolean;
-  /** The run that upgrades Kubernetes; a survey is needed when it ends, too. */
+  /** The run that upgrades Kubernetes; its end requires another survey, like a change of the NodeVersion. */
   readonly upgrade: UpgradeRun;
 }
 
@@ -94,7 +96,8 @@ async function untilUpToDate(object: ClusterObject, news: News): Promise<NodeVer
     news.upgrade.hasEnded = false;
     try {
       const outcome = await reconcile(object, news, reported);
-      // Without an await between this check and the return, a late signal starts a new run.
+      // No await may come between this check and the return: a signal that arrives later then starts a new run, so none
+      // is lost.
       if (outcome && (outcome.outcome === "Gone" || !news.isChanged)) return outcome;
     } catch (error) {
       await waitAfterFailure(object, news, error);
@@ -117,8 +120,8 @@ async function reconcile(
   reported.text = textOf(next.standing);
   if (survey.isHeld && next.step !== "LetGo") await hold(object);
   news.upgrade.isCancelled = survey.upgrade?.state === "Cancelled";
-  // A request for another attempt is an annotation, of which no signal is sent; so after a cancellation the first
-  // survey that finds the request starts the upgrade at once.
+  // A person requests another attempt after a cancellation with an annotation, and no signal reports annotations. So
+  // the first survey that finds the request starts the upgrade at once.
   if (news.upgrade.isCancelled) news.upgrade.isTold = false;
   await take(object, next, survey.digest);
   if (next.step === "Upgrade" || isReportOver(survey)) await news.upgrade.keep();
@@ -126,7 +129,10 @@ async function reconcile(
   return next.step === "Done" ? { outcome: "UpToDate", says: next.standing.message } : undefined;
 }
 
-/** Reports a failure that a person or time must resolve, and waits; a step that became moot is planned again. */
+/**
+ * Reports a failure and waits for a change or the next survey. If the NodeVersion only changed between survey and step,
+ * plans again a moment later without a report.
+ */
 async function waitAfterFailure(object: ClusterObject, news: News, error: unknown): Promise<void> {
   const trouble = troubleOf(error);
   if (trouble.kind === "rethrow") throw error;
@@ -180,7 +186,11 @@ async function rest(object: ClusterObject, fingerprint: string, news: News): Pro
   );
 }
 
-/** A cancelled run of the upgrade may have left a cordon, which only another run of the upgrade ends. */
+/**
+ * Ends the rollout of a deleted NodeVersion: ends the hold of the autoscaler. If a person cancelled the upgrade of
+ * Kubernetes, also starts another run of it, because only that run removes the cordon that the cancelled run may have
+ * left.
+ */
 async function endGone(object: ClusterObject, { upgrade }: News): Promise<NodeVersionOutcome> {
   if (upgrade.isCancelled) await upgrade.keep();
   await endHold(object);

@@ -55,7 +55,8 @@ export async function rollOutPool(input: RollOutInput): Promise<RollOutResult> {
   }
 }
 
-// A signal received while stopping would be lost, as its sender does not repeat it, so the run continues as new.
+// A signal that is received while the run stops would be lost, because its sender does not repeat it. So the run
+// continues as new if a signal reports another generation.
 async function endCancelled(rollout: Rollout, input: RollOutInput, why: unknown): Promise<never> {
   const { loop, target } = rollout;
   const before = Math.max(loop.announced, target.desired?.generation ?? 0);
@@ -77,7 +78,8 @@ async function untilNothingIsLeft(rollout: Rollout, input: RollOutInput): Promis
     loop.nudged = false;
     const result = await round(rollout);
     if (loop.thrown) throw loop.thrown;
-    // Without an await between this check and the return, a late signal starts a new reconcile, or a new run.
+    // No await may come between this check and the return: a signal that arrives later then starts a new run, so none
+    // is lost.
     const seen = result?.outcome === "Converged" ? target.desired?.observed : undefined;
     if (result && !isBehind(loop, seen)) return result;
     // The signal arrived while the run was ending. A moment later it would have started a new run, which publishes in
@@ -101,7 +103,10 @@ async function round(rollout: Rollout): Promise<RollOutResult | undefined> {
   }
 }
 
-/** Reconciles once: reads and publishes the desired state and answers commands, then plans the machines. */
+/**
+ * Reconciles once: reads and publishes the desired state, carries out abort and rollback, then plans the machines.
+ * Returns a result when nothing is left to do.
+ */
 async function reconcile(rollout: Rollout): Promise<RollOutResult | undefined> {
   const { settings, target } = rollout;
   const opened = await openPool(rollout);
@@ -123,7 +128,10 @@ async function reconcile(rollout: Rollout): Promise<RollOutResult | undefined> {
   return await takeTurn(rollout, desired, held);
 }
 
-/** Reconciles: see → approve → plan → begin → report → rest; returns a result when nothing is left to do. */
+/**
+ * Reconciles the machines: read them → review the approval → plan → begin steps → report → wait. Returns a result when
+ * nothing is left to do.
+ */
 async function takeTurn(rollout: Rollout, desired: Desired, rules: Rules): Promise<RollOutResult | undefined> {
   const { memory, tasks } = rollout;
   const pool = await see(rollout, desired, rules);
@@ -171,8 +179,8 @@ async function endWithoutPool(rollout: Rollout, state: "Gone" | "Deleting"): Pro
   return await (state === "Deleting" ? cleanUp(rollout) : endGone(rollout));
 }
 
-// Returns whether the run may continue as new: it has read the earlier state, and no update of a Temporal client waits
-// for its answer, which only the next reconcile can give.
+// Returns whether the run may continue as new. It must have read the state of earlier runs, and no update of a Temporal
+// client may still wait for the first read of the pool, without which it cannot be answered.
 function mayGoOnAfresh({ memory, target }: Seen<"memory" | "target">): boolean {
   return memory.recalled && (target.known || allHandlersFinished());
 }
@@ -180,14 +188,15 @@ function mayGoOnAfresh({ memory, target }: Seen<"memory" | "target">): boolean {
 // The next run begins the tasks again, and finds their state in the cluster and in the carried state.
 async function goOnAfresh(rollout: Rollout, input: RollOutInput): Promise<void> {
   await tellRest(rollout);
-  // A command may have arrived meanwhile, and only a reconcile can answer it.
+  // An update may have arrived meanwhile, and only a reconcile can answer it.
   if (!mayGoOnAfresh(rollout)) return;
   await condition(allHandlersFinished);
   forgetBugs(rollout.loop);
   await handOver(rollout, input);
 }
 
-// The next run has a new history, which a fixed version can replay; it could not replay this one.
+// The next run has a new history, which a fixed version of Ostler can replay; it could not replay the history of this
+// run.
 async function goOnAfterBug(rollout: Rollout, input: RollOutInput, bug: string): Promise<never> {
   countBug(rollout.loop, bug, rollout.settings.durations.recheck);
   await hearLast();
@@ -202,13 +211,15 @@ async function handOver(rollout: Rollout, input: RollOutInput): Promise<never> {
   return await continueAsNew<typeof rollOutPool>({ ...input, carried: carriedState(rollout) });
 }
 
-// Signals are carried to the next run, but the sender of an update must get an answer from this one.
+// Refuses the updates that wait for an answer, with `why`: signals are carried to the next run, but only this run can
+// answer its updates.
 async function answerWaiting({ loop }: Part<"loop">, why: string): Promise<void> {
   loop.over = why;
   await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
 }
 
-// Reports Events and commands, which the next run would not know; while the API is unavailable, drops them.
+// Reports pending Events and commands, because the next run would not know them. If the API is unavailable, they are
+// lost.
 async function tellRest(rollout: Telling): Promise<void> {
   if (!rollout.people.heard && rollout.view.news.length === 0) return;
   await report(rollout, rollout.view.standing).catch((error: unknown) => {
@@ -216,14 +227,16 @@ async function tellRest(rollout: Telling): Promise<void> {
   });
 }
 
-// Brings every machine of one MachineDeployment to its desired template; the entry point by its registered name.
+// Brings every machine of one MachineDeployment to its desired template; Temporal knows the workflow by the function's
+// name.
 
 /** Rolls out one MachineDeployment; its workflow ID is `machine-deployment/<namespace>/<name>`. */
 export async function rollOutMachineDeployment(input: RollOutInput): Promise<RollOutResult> {
   return await rollOutPool(input);
 }
 
-// Brings every machine of one scaling group to the version of its NodeVersion; the entry point by its registered name.
+// Brings every machine of one scaling group to the version of its NodeVersion; Temporal knows the workflow by the
+// function's name.
 
 /** Rolls out one ScalingGroup; its workflow ID is `scaling-group/<name>`. */
 export async function rollOutScalingGroup(input: RollOutInput): Promise<RollOutResult> {

@@ -1,11 +1,11 @@
 /**
  * Upgrades the control planes of a NodeVersion to its Kubernetes version with kubeadm, in place and one at a time:
  * survey → check → approval → one control plane after the other → survey until all run the version.
- * The survey alone decides what is next, so a run that was interrupted needs no memory of it. Invariants: before a
- * person approves the version, nothing on a node changes except for files of kubeadm's check; no other control plane
- * begins while one is under way, and one that failed keeps its cordon and its slot. A cancellation leaves the control
- * plane under way as it is, and the next run continues there: meanwhile the other control planes serve, and the node
- * completes an order that it has already received.
+ * Each step follows from the survey alone, so a new run continues where an interrupted run stopped. Before a person
+ * approves the version, nothing on a node changes except for files of kubeadm's check. The upgrade of another control
+ * plane does not begin while one is under way, and a control plane whose upgrade failed keeps its cordon and its slot. A
+ * cancellation leaves the control plane under way as it is, and the next run continues there: meanwhile the other control
+ * planes serve, and the node completes an order that it has already received.
  */
 import {
   CancellationScope,
@@ -46,10 +46,10 @@ import { upgradeDetails } from "./status/upgrade_page.ts";
 
 type Present = Extract<UpgradeSurvey, { state: "Present" }>;
 
-/** Milliseconds for which a check without findings is valid; one with findings is repeated at the next survey. */
+/** Milliseconds for which a check without findings is valid; a check with findings is repeated at the next survey. */
 const checkedMs = 3_600_000;
 
-/** Surveys until all control planes run the version; its workflow ID is `upgrade-kubernetes/<name>`. */
+/** Surveys and upgrades until all control planes run the version; the workflow ID is `upgrade-kubernetes/<name>`. */
 export async function upgradeKubernetes(object: ClusterObject): Promise<NodeVersionOutcome> {
   const run = beginRun(object);
   setHandler(nodeVersionChanged, () => void (run.isChanged = true));
@@ -70,13 +70,15 @@ interface Run {
   seen: Present | null;
   /** The status that the NodeVersion has, as `textOf` writes it. */
   reported: string;
-  /** The findings in the cluster, and those of kubeadm's plan. */
+  /** The findings of the last check of the cluster; null before it. */
   checked: Checked | null;
+  /** The findings of the last plan of kubeadm; null before it. */
   planned: Checked | null;
+  /** Why the upgrade waits, and until when; null for none. */
   halt: HeldUpgrade | null;
   /** The control plane under way in the last survey. */
   underWay: ControlPlaneState | null;
-  /** The upgrade that ended last, as `nameOf` names it. */
+  /** The upgrade that just ended without a failure, as `nameOf` names it; "" for none. */
   ended: string;
 }
 
@@ -96,13 +98,14 @@ function beginRun(object: ClusterObject): Run {
 
 async function untilUpgraded(run: Run): Promise<NodeVersionOutcome> {
   for (;;) {
-    // The signal may report the end of the state for which the run waits, so the next attempt does not wait for its
-    // scheduled time.
+    // The signal may mean that the run need not wait any more, so the next attempt begins now and not at its scheduled
+    // time.
     if (run.isChanged && run.halt?.again === "Soon") run.halt.until = Date.now();
     run.isChanged = false;
     try {
       const outcome = await reconcile(run);
-      // Without an await between this check and the return, a late signal starts a new run.
+      // No await may come between this check and the return: a signal that arrives later then starts a new run, so none
+      // is lost.
       if (outcome && (outcome.outcome === "Gone" || !run.isChanged)) return outcome;
     } catch (error) {
       await waitAfterFailure(error, {
@@ -147,7 +150,9 @@ async function renewOwnSlot(run: Run): Promise<void> {
   await renewSlot({ object, memory, controlPlane: underWay });
 }
 
-/** A halt holds until a person changes something or its time is over, whatever else the survey shows. */
+/**
+ * Returns the next step. While a halt lasts, returns Wait: a halt ends at its time, or when a person changes something.
+ */
 function nextOf(run: Run, survey: Present): UpgradeStep {
   const halt = haltIn(survey, run.halt);
   run.halt = halt;
@@ -156,8 +161,8 @@ function nextOf(run: Run, survey: Present): UpgradeStep {
 }
 
 /**
- * Returns whether the step repeats an attempt or a check, which is reported only with its result, so that the status
- * does not alternate.
+ * Returns whether the step repeats an attempt or a check. A repeated step is reported only with its result, so that the
+ * status does not alternate.
  */
 function isRepeated({ halt, checked }: Run, { digest }: Present, { step }: UpgradeStep): boolean {
   return step === "Upgrade" && halt !== null || step === "Check" && checked?.digest === digest;
@@ -179,7 +184,10 @@ async function take(run: Run, survey: Present, next: UpgradeStep): Promise<"Rest
   return "Continue";
 }
 
-/** An upgrade that ended without an effect is a failure, and is not repeated at once. */
+/**
+ * Upgrades one control plane. If the last upgrade was the same and had no effect, records a failure instead of
+ * repeating the upgrade at once.
+ */
 async function upgrade(run: Run, work: UpgradeWork): Promise<void> {
   const { node, kubelet, components } = work.controlPlane;
   const name = nameOf(work);
@@ -211,7 +219,7 @@ function hold(
 
 // The check before the first control plane.
 
-/** Checks the cluster, and asks kubeadm on the control plane that would be the first. */
+/** Checks the cluster, and runs `kubeadm upgrade plan` on the control plane that would be upgraded first. */
 async function check(run: Run, on: OnControlPlane): Promise<void> {
   const { object, survey } = on;
   const summary = "Check removed APIs, PodDisruptionBudgets, etcd and nodes";
@@ -274,7 +282,7 @@ function textOf({ reason, message }: UpgradeStanding): string {
   return `${reason} ${message}`;
 }
 
-/** Waits for a change, for the end of a halt, or for the time of the next survey. */
+/** Waits until the NodeVersion or a control plane changes, a halt ends, or the next survey is due. */
 async function rest(run: Run, { fingerprint }: Present): Promise<void> {
   const { object, halt } = run;
   const look = Date.now() + lookMs;

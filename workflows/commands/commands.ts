@@ -12,15 +12,15 @@ import { isQuarantined } from "../state/quarantine.ts";
 import { isApproved, wasApproved } from "../state/approval.ts";
 import type { Command } from "./messages.ts";
 
-/** The groups that commands change. */
+/** The state as commands see it: all groups to read, and the groups that they may change. */
 export type Commanded = Seen & Part<"target" | "people" | "waves" | "machines" | "tasks" | "memory" | "loop" | "view">;
 
 export interface Effect {
-  /** The fields of the command, for the list of handlers in the web UI. */
+  /** The fields of the command, for the description of its handler in the web UI. */
   takes: string;
   /** Returns why the command cannot run now; undefined when the command can run. */
   refuse: (rollout: Seen, command: Command) => string | undefined;
-  /** Runs the command and returns its answer; the groups that it takes are those that it changes. */
+  /** Carries out the command and returns the answer for the person who sent it. */
   apply: (rollout: Commanded, command: Command) => string;
 }
 
@@ -44,7 +44,7 @@ const resume: Effect = {
   apply({ people, view }, command): string {
     if (people.paused) tell(view, "Resumed", `Resumed by ${byWhom(command)}`);
     people.paused = null;
-    return "Held new machines may boot again, as the plan permits";
+    return "Held new machines may boot again when the plan permits";
   },
 };
 
@@ -65,7 +65,7 @@ const retry: Effect = {
     loop.mishaps = [];
     // The published config may be the cause of the failure, and may have been fixed, so it is published again.
     target.publication = undefined;
-    // A machine that ran out of time starts again, and the gates of a wave that failed are evaluated again.
+    // Machines that join start again with all their time, and the gates of a wave are evaluated again.
     callOff(tasks, ({ kind }) => kind === "join" || kind === "gates");
     waves.gates = null;
     tell(view, "Retried", `Retried by ${byWhom(command)}`);
@@ -135,7 +135,7 @@ const promote: Effect = {
   },
 };
 
-/** Maximum number of skipped machines: as many as the Rollout object stores for the next run. */
+/** Maximum number of skipped machines, which is how many the Rollout object stores for the next run. */
 const skippedAtMost = 500;
 
 const skip: Effect = {
@@ -209,7 +209,8 @@ function untaken(
 function beginLastWave({ waves, target: { rules, desired } }: Part<"waves"> & Seen<"target">): void {
   if (!rules || !desired) return;
   const { replicas } = desired;
-  // The wave counts by these rules, which can be newer than those of the last read.
+  // The index of the last wave refers to these rules, which may be newer than the rules that the present index refers
+  // to.
   waves.countedBy = { waves: rules.waves, growth: rules.growth, replicas };
   const index = Math.max(0, waveTargets(rules, replicas).length - 1);
   waves.current = { ...freshWave(), index, approved: true };

@@ -1,6 +1,7 @@
 /**
- * Handles the signals, updates and the query of a rollout. Handlers only touch its state, and wait for no more than its
- * first read. A run that ends before that read carries its signals to the next run, and refuses its updates.
+ * Handles the signals, the updates and the query of a rollout. Handlers only change the state of the run, and wait for
+ * nothing but the first read of the pool. If the run ends before that read, it carries the commands that arrived as
+ * signals to the next run, and refuses those that arrived as updates.
  */
 import { ApplicationFailure, condition, setHandler } from "@temporalio/workflow";
 import type { WaitingCommand } from "../contracts/mod.ts";
@@ -23,7 +24,7 @@ export function listen(rollout: Commanded): void {
   const effects = Object.entries(commands);
   for (const waiting of rollout.people.waiting) {
     const [name, effect] = effects.find(([each]) => each === waiting.name) ?? [];
-    // A carried command is not new, so it does not cause a read before the scheduled time.
+    // A command from the previous run is not new, so it does not cause a read before the scheduled time.
     if (name && effect) void applyOnceKnown(rollout, { name, effect, waiting });
   }
   register(rollout, { update: pause, signal: messages.pauseRequested, effect: commands.pause });
@@ -55,7 +56,8 @@ function apply(rollout: Commanded, { effect }: NamedEffect, command: Command): A
   return { phase: view.standing.phase, message };
 }
 
-// Before the first read, a command cannot be validated, and that read would overwrite the effect of the command.
+// Waits for the first read of the pool: before it, a command cannot be validated, and the read would overwrite the
+// effect of the command.
 async function firstRead({ target, loop }: Seen<"target" | "loop">): Promise<"Known" | "Over"> {
   await condition(() => target.known || loop.over !== "");
   return target.known ? "Known" : "Over";
@@ -86,7 +88,7 @@ function register(rollout: Commanded, { update, signal, effect }: Registration):
     if (why !== undefined) throw ApplicationFailure.nonRetryable(`Cannot ${update.name}: ${why}`, "CommandRefused");
   };
   const requestRead = (): void => {
-    if (loop.bugs > 0) nudge(loop); // the run may wait before its first read
+    if (loop.bugs > 0) nudge(loop); // after an internal error, the run may wait before its first read
   };
   const answered = async (command: Command): Promise<Answer> => {
     if (target.known) return apply(rollout, named, command ?? {});

@@ -1,10 +1,10 @@
-/** Every signal, query and update of a rollout; the constant's name is the registered name. */
+/** The signals, the query and the updates of workflows; the name of a constant is the registered name. */
 import { defineQuery, defineSignal, defineUpdate } from "@temporalio/workflow";
 import type { Phase, Progress } from "../contracts/mod.ts";
 
 /**
- * The pool changed: read it again. Level-triggered, so a surplus signal costs nothing. With `observed`, only the
- * desired state changed, to the one with this identity.
+ * The pool changed: read it again. A surplus signal does no harm, because the run reads the present state. With
+ * `observed`, only the desired state changed, and `observed` is its new identity.
  */
 export const desiredChanged = defineSignal<[{ generation?: number; observed?: string }?]>("desiredChanged");
 
@@ -20,7 +20,7 @@ export const nodeVersionChanged = defineSignal<[]>("nodeVersionChanged");
 /** An OSImage changed, or a user requests a new evaluation: evaluate it again. */
 export const imageChanged = defineSignal<[]>("imageChanged");
 
-/** The user and the reason; both are in the details, the Events and the history. */
+/** A command of a person. `by` and `reason` appear in Events and on the Rollout. */
 export interface Command {
   by?: string;
   reason?: string;
@@ -39,15 +39,18 @@ export interface Command {
 export const pauseRequested = defineSignal<[Command]>("pauseRequested");
 export const pause = defineUpdate<Answer, [Command]>("pause");
 
-/** Lets held new machines boot again, as the plan permits. */
+/** Lets held new machines boot again when the plan permits. */
 export const resumeRequested = defineSignal<[Command]>("resumeRequested");
 export const resume = defineUpdate<Answer, [Command]>("resume");
 
-/** Retries what halted, with fresh attempts; removes the change from quarantine. */
+/** Removes the desired change from quarantine, and retries with fresh attempts. */
 export const retryRequested = defineSignal<[Command]>("retryRequested");
 export const retry = defineUpdate<Answer, [Command]>("retry");
 
-/** Approves the beginning of the plan with this hash, or of its next wave. */
+/**
+ * Approves the plan with this hash; if the policy requires an approval of each wave, approves only the current wave of
+ * the plan.
+ */
 export const approveRequested = defineSignal<[Command]>("approveRequested");
 export const approve = defineUpdate<Answer, [Command]>("approve");
 
@@ -55,7 +58,7 @@ export const approve = defineUpdate<Answer, [Command]>("approve");
 export const promoteRequested = defineSignal<[Command]>("promoteRequested");
 export const promote = defineUpdate<Answer, [Command]>("promote");
 
-/** Leaves one old machine unchanged. */
+/** Leaves one old machine unchanged until `retry`. */
 export const skipRequested = defineSignal<[Command]>("skipRequested");
 export const skip = defineUpdate<Answer, [Command]>("skip");
 

@@ -1,4 +1,4 @@
-/** Keeps an approval only as long as the approved plan holds. */
+/** Drops an approval when policy or pool no longer match the approved plan. */
 import type { Desired, PoolSnapshot, Rules, WaveState } from "../contracts/mod.ts";
 import { counted } from "../policy/counted.ts";
 import { isCovered, planTerms, termsInForm } from "../policy/forecast.ts";
@@ -46,7 +46,7 @@ export function reviewApproval(
   );
 }
 
-/** Drops an approval of the plan `shown` that arrived while another plan was read in its place. */
+/** Drops an approval of plan `shown`, if it arrived while the run read another plan that replaced `shown`. */
 export function dropOvertaken(rollout: Approval, shown: string | undefined): "Kept" | "Dropped" {
   const { people } = rollout;
   const hash = people.plan?.hash;
@@ -71,7 +71,8 @@ function isOldLeft({ counts, leaving }: PoolSnapshot, { tasks }: Seen<"tasks">, 
 // Reads the plan that a person has to approve.
 
 /**
- * Reads the plan only if it has to be approved, as a plan reads the whole pool; drops an approval that no longer holds.
+ * Reads the plan that a person has to approve, but only if it needs an approval, because a plan reads the whole pool.
+ * Drops an approval that no longer matches the plan.
  */
 export async function askApproval(
   rollout:
@@ -84,7 +85,7 @@ export async function askApproval(
   if (rules.approval === "Never" || !waves.rolled || memory.rollback) return;
   reviewApproval(rollout, desired, rules);
   const wasApproved = isApproved(rollout);
-  // Until its approval, the plan is read in every reconcile: machines come and go, and policies are edited.
+  // A plan that is not approved yet is read in every reconcile, because machines and policies change meanwhile.
   if (isLastDone(rollout, rules, desired) || (wasApproved && people.plan && people.isPlanRead)) return;
   const shown = people.plan?.hash;
   const { templateHash } = desired;
@@ -99,13 +100,14 @@ export async function askApproval(
   reviewApproval(rollout, desired, rules);
 }
 
-// Counts by the waves that the index refers to, because the policy may list other waves by now.
+// Returns whether all waves are done. Compares with the waves that the index refers to, because the policy may list
+// other waves now.
 function isLastDone({ waves: { current, countedBy } }: Seen<"waves">, rules: Rules, { replicas }: Desired): boolean {
   const counted = countedBy ?? { ...rules, replicas };
   return current.index >= waveTargets(counted, counted.replicas).length;
 }
 
-/** Drops the plan when the waves have moved on from its wave, as the remaining waves need an approval of their own. */
+/** Drops the plan when another wave begins and needs an approval of its own; returns whether it was dropped. */
 export function dropPlan(
   { target, waves, people }: Seen<"target" | "waves"> & Part<"people">,
   before: WaveState,

@@ -1,4 +1,6 @@
-/** How every client starts the rollout of a pool: one workflow ID, and the fields of the run list. */
+/**
+ * How every client starts a workflow: its ID, task queue and search attributes, and the title and text in the web UI.
+ */
 import type { ClusterObject, PoolKind, PoolRef } from "../contracts/mod.ts";
 import { searchAttributes } from "../status/search_attributes.ts";
 import { nodePoolOf } from "./node_pool.ts";
@@ -26,15 +28,15 @@ const upgradePrefix = "upgrade-kubernetes.";
 const certificatesPrefix = "renew-certificates.";
 
 /**
- * Returns the holder of slots and cordons of an upgrade of Kubernetes, named like a pool among the groups' Rollouts, so
- * that no run of a group gives them back; it has no Rollout of its own.
+ * Returns the holder of slots and cordons of an upgrade of Kubernetes. It has the form of a pool of its own, so that no
+ * run of a group gives them back, but there is no Rollout of that name.
  */
 export function holderOfUpgrade({ cluster, name }: ClusterObject): PoolRef {
   const holder: PoolRef = { kind: "ScalingGroup", namespace: groupsNamespace, name: `${upgradePrefix}${name}` };
   return cluster === undefined ? holder : { cluster, ...holder };
 }
 
-/** Returns the holder of slots of a renewal of certificates, which is another one than the upgrade's. */
+/** Returns the holder of slots of a renewal of certificates, which differs from the holder of the upgrade. */
 export function holderOfRenewal({ cluster, name }: ClusterObject): PoolRef {
   const holder: PoolRef = { kind: "ScalingGroup", namespace: groupsNamespace, name: `${certificatesPrefix}${name}` };
   return cluster === undefined ? holder : { cluster, ...holder };
@@ -42,7 +44,7 @@ export function holderOfRenewal({ cluster, name }: ClusterObject): PoolRef {
 
 export { nodePoolOf, poolOfNodePool } from "./node_pool.ts";
 
-/** Returns the names of the search attributes that runs of a cluster set; "" is the cluster without a name. */
+/** Returns the names of the search attributes that the runs for a cluster set; "" is the cluster without a name. */
 export function columnsOf(cluster: string): string[] {
   const { cluster: ofCluster, ...plain } = searchAttributes;
   return Object.values(cluster === "" ? plain : { ofCluster, ...plain }).map(({ name }) => name);
@@ -70,7 +72,7 @@ export function workflowTypeOf({ kind = "MachineDeployment" }: PoolRef): string 
   return types[kind];
 }
 
-/** Returns the workflow ID of a pool, which prevents two rollouts of one pool. */
+/** Returns the workflow ID of a pool's rollout; because it is unique, a pool never has two rollouts at once. */
 export function workflowIdOf({ cluster, kind = "MachineDeployment", namespace, name }: PoolRef): string {
   const id = idParts[kind]({ namespace, name });
   return cluster === undefined ? id : `${cluster}/${id}`;
@@ -134,7 +136,9 @@ export function waitsQueueOf(taskQueue: string): string {
   return `${taskQueue}-waits`;
 }
 
-/** The workflow that the renewal Schedule starts, and by which the Schedule is recognized. */
+/**
+ * The workflow type that the Schedule for renewals starts; a Schedule with this type is recognized as that Schedule.
+ */
 export const renewalType = "renewCredentials";
 
 /**
@@ -174,7 +178,7 @@ export function shownAtUpgrade({ cluster, name }: ClusterObject): {
   };
 }
 
-/** Returns the title, text and search attributes of a new run. */
+/** Returns the title, text and search attributes of a new run that rolls a pool. */
 export function shownAtStart({ cluster, kind = "MachineDeployment", namespace, name }: PoolRef): {
   staticSummary: string;
   staticDetails: string;

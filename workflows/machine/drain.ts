@@ -1,6 +1,7 @@
 /**
- * Empties a node: cordons it, then drains it by the rules, which can change meanwhile. Reports the obstacles of a
- * drain; after the drain timeout, the run keeps waiting, sets the machine aside, or forces the drain.
+ * Cordons a node, then drains it according to the policy, which can change meanwhile. Reports the pods that block the
+ * drain. After the drain timeout, the policy decides whether the run keeps waiting, sets the machine aside, or forces
+ * the drain.
  */
 import type { DrainOrder, DrainOutcome, DrainRules, PoolEvent, Unseen } from "../contracts/mod.ts";
 import { awaits } from "../proxies.ts";
@@ -16,7 +17,10 @@ export function drainEnd({ settings, target }: Seen<"settings" | "target">, sinc
   return since + (rulesOf(target).timeout ?? settings.durations.drain);
 }
 
-/** Drains the node of a machine; after the timeout, the rules can set the machine aside. */
+/**
+ * Drains the node of a machine. Returns SetAside if pods remain after the timeout and the policy sets such machines
+ * aside.
+ */
 export async function drain(work: Work, node: string | undefined): Promise<"Drained" | "SetAside"> {
   const { task, note } = work;
   if (!node) return "Drained";
@@ -36,7 +40,9 @@ export async function drain(work: Work, node: string | undefined): Promise<"Drai
   }
 }
 
-/** Drains until a blocker changes or the time is over; returns undefined if the rules changed meanwhile. */
+/**
+ * Drains until the blocking pods change or the timeout has passed; returns undefined if the policy changed meanwhile.
+ */
 function drainOnce(
   work: Work,
   { node, known, isCordoned }: { node: string; known: string; isCordoned: boolean },
@@ -45,10 +51,10 @@ function drainOnce(
   const rules = rulesOf(target);
   const end = drainEnd({ settings, target }, task.since);
   const isOver = Date.now() >= end;
-  // After the timeout the drain continues in attempts, each with a deadline, that end when a blocker changes.
+  // After the timeout the drain continues in attempts; each ends at its own deadline, or when the blocking pods change.
   const until = isOver ? Date.now() + settings.durations.recheck : end;
   task.until = until;
-  // Pods are evicted before any are deleted by force, also in a run that continues a drain after the timeout.
+  // Each run evicts pods once before it deletes pods by force, even if it continues a drain after the timeout.
   const force = isOver && rules.onBlocked === "Force" && isCordoned;
   const how = force ? `${node} by force` : node;
   const told = JSON.stringify(rules);

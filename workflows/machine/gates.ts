@@ -1,6 +1,6 @@
 /**
- * Evaluates the gates of a machine or of a wave; an inconclusive gate waits for a person, and is evaluated again
- * meanwhile.
+ * Evaluates the gates of a machine or of a wave. An inconclusive gate waits for a person, and is evaluated again at
+ * scheduled times meanwhile.
  */
 import { condition, isCancellation } from "@temporalio/workflow";
 import type { Gate, GateVerdict, PoolEvent, Unseen } from "../contracts/mod.ts";
@@ -27,13 +27,16 @@ interface Asked {
 
 interface Question extends Asked {
   gates: Gate[];
-  /** Identifies the key and its gates. */
+  /** Identifies the key together with the gates. */
   name: string;
   /** Returns whether the answer is no longer needed: the gates were promoted, or the policy has other gates. */
   isOver: () => boolean;
 }
 
-/** Returns undefined when all gates have passed or were promoted, otherwise the failed gate. */
+/**
+ * Evaluates gates until they have a result. Returns undefined when all have passed or a person promoted them, otherwise
+ * a text that names the failed gate and why it failed.
+ */
 export async function passGates(work: Work, asked: Asked): Promise<string | undefined> {
   const { task } = work;
   try {
@@ -64,15 +67,15 @@ function ended({ note }: Work, verdicts: GateVerdict[] = []): string | undefined
   return failed && `gate "${failed.gate}" failed: ${failed.message}`;
 }
 
-// Returns whether policies conflict and this run has not read rules without a conflict, so that the gates are unknown;
-// the last good change does not wait for known gates.
+// Returns whether the gates are unknown, because policies conflict and this run has read no rules without a conflict.
+// Returns false for the last good change, which does not wait until its gates are known.
 function areUnknown({ target, memory }: Seen<"target" | "memory">): boolean {
   const { rules } = target;
   if (!rules || rules.conflict === null || rules.source !== "none") return false;
   return !isLastGood(target, memory);
 }
 
-/** Waits until one policy defines the gates, or a person promotes. */
+/** Waits until one policy defines the gates, or a person sends `promote`. */
 async function waitForPolicy(work: Work): Promise<"Promoted" | "Known"> {
   const { settings: { durations: { recheck } }, target, task } = work;
   const message = target.rules?.conflict ?? "";
@@ -89,7 +92,7 @@ function gatesOf({ target: { rules } }: Seen<"target">, asked: Asked): Gate[] {
 }
 
 /**
- * Evaluates gates until none is inconclusive, also at scheduled times, as the measured system may be fixed or the
+ * Evaluates gates until none is inconclusive: again at scheduled times, because the measured system may be fixed or the
  * machine deleted meanwhile. The key stays the same, so that the Job of a gate does not run again. Returns undefined
  * when the answer is no longer needed.
  */
@@ -136,7 +139,9 @@ async function ask(
   );
 }
 
-/** Returns another key after a retry, so that the gates are evaluated from the start. */
+/**
+ * Returns the key with the time of the last `retry` command, so that the gates are evaluated from the start after it.
+ */
 function keyOf({ people: { retriedAt } }: Seen<"people">, { key }: Pick<Asked, "key">): string {
   return [key, ...(retriedAt ? [retriedAt] : [])].join(" ");
 }
@@ -155,9 +160,9 @@ function noteDoubt({ task, note }: Work, { what, message }: { what: string; mess
   note({ is: "Waits", ...(isNews ? { news } : {}) });
 }
 
-// Evaluates the gates of a wave; a failed gate gives the change up.
+// Evaluates the gates of a wave; if a gate fails, the change is given up.
 
-/** Prepares to evaluate the gates; when all have passed, the wave has passed. */
+/** Prepares a task that evaluates the gates of a wave. */
 export function prepareWaveGates(
   { target, ...timed }: Worked,
   { wave: index, upTo }: Step & { kind: "gates" },

@@ -1,6 +1,6 @@
 /**
- * Waits until one machine joins within its deadlines and passes its gates; a machine that fails is recreated, up to a
- * limit.
+ * Waits until one machine joins within its deadlines and passes its gates; a machine that does not is recreated, up to
+ * a limit.
  */
 import { CancellationScope } from "@temporalio/workflow";
 import type { Joined, JoinFailure, JoinVerdict, Unseen } from "../contracts/mod.ts";
@@ -14,7 +14,10 @@ import type { Task } from "../state/tasks.ts";
 import { passGates } from "./gates.ts";
 import { giveBackOutage, giveBackTime, type Job, type Work, type Worked } from "./work.ts";
 
-/** Prepares to watch a machine; unless it already boots (`isIn`), the task admits it, in place of `victim` if given. */
+/**
+ * Prepares a task that waits until a machine joins. Unless the machine already boots (`isIn`), the task admits it
+ * first, and with `victim` also marks the machine that it replaces.
+ */
 export function prepareJoin(
   { settings, target, ...timed }: Worked,
   { machine, attempt, victim, isIn }: { machine: string; attempt: number; victim?: string; isIn: boolean },
@@ -38,7 +41,7 @@ export function prepareJoin(
   return { task, run: (work) => victim ? join(work, { isIn: false }) : enter(work, { isIn }) };
 }
 
-/** Admits a machine that replaces none, and waits until it joins. */
+/** Waits until a machine that replaces none joins; admits it first unless it already boots (`isIn`). */
 async function enter(work: Work, { isIn }: { isIn: boolean }): Promise<JoinOutcome> {
   const begun = Date.now();
   try {
@@ -65,7 +68,10 @@ async function join(work: Work, { isIn }: { isIn: boolean }): Promise<JoinOutcom
   return { is: "Gone" };
 }
 
-/** Returns the verdict, with deadlines that do not count outages of the API; undefined if the task was called off. */
+/**
+ * Returns whether the machine joined, with deadlines that do not count outages of the API; undefined if the task was
+ * cancelled.
+ */
 async function awaitJoin(work: Work, isIn: boolean): Promise<JoinVerdict | undefined> {
   for (let isNext = isIn; !isCalledOff(); isNext = true) {
     const verdict = await (isNext ? askJoined(work) : enterAndJoin(work));
@@ -83,7 +89,10 @@ function askJoined(work: Work): Promise<JoinVerdict | Unseen> {
   ]);
 }
 
-/** Admits and waits in one activity, so that the history has one entry. */
+/**
+ * Marks the machine to be replaced, admits the new one, and waits until it joins: in one activity, so that the history
+ * has one entry.
+ */
 async function enterAndJoin(work: Work): Promise<JoinVerdict | Unseen> {
   const { settings: { pool }, machines, task: { subject: machine, victim = "", since } } = work;
   const { kubelet = "" } = machines.booting[machine] ?? {};

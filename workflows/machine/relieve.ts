@@ -1,7 +1,7 @@
 /**
- * Relieves a machine of a control plane before its drain: moves the leadership of etcd, and saves a snapshot of the
- * data. While an etcd check is inconclusive, the machine stays, without a time limit, because no retry restores lost
- * data.
+ * Prepares etcd for the drain of a control plane machine: moves the leadership of etcd to another member, and saves a
+ * snapshot of the data. While an etcd check is inconclusive, the machine stays, without a time limit, because no retry
+ * restores lost data.
  */
 import type { Member, PoolEvent, Relieved, RelieveOrder, SnapshotTaken } from "../contracts/mod.ts";
 import { awaits } from "../proxies.ts";
@@ -9,14 +9,14 @@ import type { Seen } from "../state/rollout.ts";
 import { unlessOver, type Work } from "./work.ts";
 
 /**
- * Returns whether machines have to be relieved. If not, nothing may be awaited either, as recorded histories have no
- * such step.
+ * Returns whether the machines are control planes, so that etcd must be prepared before a drain. If not, the caller
+ * must await nothing, because recorded histories of other pools have no such step.
  */
 export function needsRelief({ target: { desired } }: Seen<"target">): boolean {
   return desired?.isControlPlane === true;
 }
 
-/** Returns once the machine can be drained; its drain time begins then. */
+/** Prepares etcd, and returns once the machine can be drained; the drain timeout begins then. */
 export async function relieve(work: Work, member: Member): Promise<void> {
   const { settings: { pool }, task, note } = work;
   const { id } = member;
@@ -30,7 +30,10 @@ export async function relieve(work: Work, member: Member): Promise<void> {
   task.step = step;
 }
 
-/** Asks in attempts with a deadline; reports changes of the inconclusive checks. */
+/**
+ * Asks in attempts, each with a deadline, until the machine can be drained; reports when the inconclusive checks
+ * change.
+ */
 async function untilRelieved(
   work: Work,
   { member, name }: { member: Member; name: string },
@@ -53,7 +56,7 @@ async function untilRelieved(
   }
 }
 
-/** Uses the current rules and the current state of the machine. */
+/** Returns the order for the next attempt, from the current policy and the current state of the machine. */
 function orderFor(
   { target: { rules }, people, machines: { snapshot } }: Work,
   member: Member,
@@ -70,7 +73,7 @@ function orderFor(
   };
 }
 
-/** Asks once; returns undefined if a person accepted checks, or the rules changed, meanwhile. */
+/** Asks once; returns undefined if a person accepted inconclusive checks or the policy changed meanwhile. */
 async function askOnce(
   { settings: { pool }, target, people }: Work,
   order: RelieveOrder,
@@ -96,7 +99,7 @@ function snapshotNews(
   }
   // If the policy requires snapshots, a snapshot is missing only for a machine that is already gone.
   if (rules?.etcd) return undefined;
-  const todo = "set etcd.snapshot in its RolloutPolicy";
+  const todo = "set etcd.snapshot in the RolloutPolicy";
   const message = `No etcd snapshot is saved before removing machine "${machine}"; ${todo}`;
   return { type: "Warning", reason: "EtcdNotSaved", message };
 }

@@ -1,6 +1,6 @@
 /**
- * Removes one machine: drains it by the rules, releases it, and waits until it is gone. Also replaces an unhealthy
- * machine.
+ * Removes one machine: drains it according to the policy, releases it, and waits until it is gone. Also replaces an
+ * unhealthy machine.
  */
 import type { Member, PoolRef } from "../contracts/mod.ts";
 import { awaits, write } from "../proxies.ts";
@@ -15,7 +15,7 @@ import { drain, drainEnd } from "./drain.ts";
 import { needsRelief, relieve } from "./relieve.ts";
 import type { Job, Work, Worked } from "./work.ts";
 
-/** Prepares to drain a machine that machine-controller is deleting, to release it, and to wait until it is gone. */
+/** Prepares a task that drains a leaving machine, releases it, and waits until it is gone. */
 export function prepareRemoval(worked: Worked, victim: Member): Job {
   return { task: removalTask(worked, victim), run: (work) => remove(work, victim) };
 }
@@ -26,7 +26,7 @@ async function remove(work: Work, victim: Member): Promise<RemovalOutcome> {
   return await release(work, victim);
 }
 
-/** Prepares to replace an unhealthy machine: machine-controller creates another one once this one is deleted. */
+/** Prepares a task that deletes an unhealthy machine; the owner of the machines then creates another one. */
 export function prepareRepair(worked: Worked, ill: Member): Job {
   const task: Task = { ...removalTask(worked, ill), kind: "repair", step: "Repairing" };
   tell(worked.view, "RepairStarted", `Replacing machine "${ill.id}": ${ill.ill?.why ?? "unhealthy"}`);
@@ -36,7 +36,7 @@ export function prepareRepair(worked: Worked, ill: Member): Job {
 async function repair(work: Work, ill: Member): Promise<RepairOutcome> {
   // The machine may have recovered while an etcd check was inconclusive.
   if (needsRelief(work) && await relieveIll(work, ill) === "Well") return { is: "Unchanged" };
-  // A dead node answers nothing, so it cannot be drained; on other unhealthy nodes there is time to move the pods.
+  // A node that is not Ready cannot be drained, because its kubelet does not respond; other unhealthy nodes can.
   const isDead = ill.phase === "NotReady";
   if (!isDead && await drain(work, ill.node) === "SetAside") return { is: "Unchanged" };
   return await deleteIll(work, ill);
@@ -75,8 +75,8 @@ async function release(work: Work, { node }: Member): Promise<RemovalOutcome> {
 }
 
 /**
- * Releases and waits in one activity, so that the history has one entry; a late release does not shorten the time to
- * delete.
+ * Releases the machine and waits until it is gone, in one activity, so that the history has one entry. If the release
+ * was late, the deadline is extended by the delay.
  */
 async function releaseAndSeeGone(pool: PoolRef, task: Task, node?: string): Promise<void> {
   const { subject: machine, until } = task;
@@ -108,7 +108,7 @@ async function deleteIll(
       },
     ]);
   } catch (error) {
-    // The machine recovered before the order arrived, so no new machine replaces it.
+    // The machine recovered before it was deleted, so it stays.
     if (troubleOf(error).kind === "replan") note({ is: "RepairDropped" });
     throw error;
   }

@@ -11,7 +11,7 @@ import { drain } from "./drain.ts";
 import { failUpdate, remember } from "./fail_update.ts";
 import type { Work } from "./work.ts";
 
-/** A failed update; `isOwn` is whether the machine and not the image caused the failure. */
+/** A failed update; `isOwn` is whether the cause is the machine and not the image. */
 export interface Failing {
   begun: Readonly<Updating>;
   reason: UpdateFailureType;
@@ -30,14 +30,14 @@ export async function leaveToReplace(
   const { settings: { pool }, task: { subject: machine } } = work;
   if (!isOwnRefusal(seen.reason) || !await findMaker(work, { image })) return undefined;
   const at = Date.now();
-  // The failure counts only when the machine is replaced, as the machine may have recovered by then.
+  // The failure is not counted yet, because the machine may recover before its turn comes.
   await remember(pool, machine, { image, reason: "StageRefused", at, isReplaceable: true });
   const next = "Ostler retries once when the machine's wave comes, and then replaces the machine";
   const message = `Machine "${machine}": ${seen.reason}: ${seen.message}; ${next}`;
   return { is: "Staged", lately: "Refused", at, news: { type: "Warning", reason: "StageRefused", message } };
 }
 
-/** Counts the failure; returns Doomed if the machine has to be replaced for it. */
+/** Records and counts the failure; returns Doomed if the machine has to be replaced because of it. */
 export async function failOrDoom(work: Work, failing: Failing): Promise<"Doomed" | "Kept"> {
   const { begun: { image, boot }, reason, message, isOwn } = failing;
   const maker = isOwn ? await findMaker(work, { image, bootId: boot?.id }) : null;
@@ -50,7 +50,7 @@ export async function failOrDoom(work: Work, failing: Failing): Promise<"Doomed"
 }
 
 /**
- * Drains the node, has its machine deleted, and waits until the node is gone; returns Kept if the machine has to stay
+ * Drains the node, deletes its machine, and waits until the node is gone; returns Kept if the machine is not replaced
  * after all.
  */
 export async function replace(work: Work, begun: Readonly<Updating>): Promise<"Gone" | "Kept"> {
@@ -92,8 +92,8 @@ async function deleteMachine(
 }
 
 /**
- * Empties the node; returns false if it must not be replaced any more, as a changed policy also applies to replacements
- * in progress.
+ * Drains the node, unless it is dead. Returns whether it may still be replaced: false if it could not be drained, or if
+ * the policy no longer permits replacements.
  */
 async function empties(work: Work, { begun, replacing }: Doomed): Promise<boolean> {
   const { target, task } = work;
@@ -104,7 +104,7 @@ async function empties(work: Work, { begun, replacing }: Doomed): Promise<boolea
   return await drain(work, task.subject) === "Drained" && replacesRefused(target.rules);
 }
 
-/** Begins the time of a drain, unless an earlier run did. */
+/** Begins the timeout of a drain, unless an earlier run began it. */
 export function beginDrain({ task, note }: Work, { drainSince }: Readonly<Updating>): void {
   task.since = drainSince ?? Date.now();
   if (drainSince === undefined) note({ is: "DrainBegan", at: task.since });
@@ -125,7 +125,10 @@ async function seeGone(
   }
 }
 
-/** Returns the owner that would recreate the machine; null unless the policy permits replacement. */
+/**
+ * Returns the pool that would recreate the machine; null if there is none, or if the policy does not permit
+ * replacements.
+ */
 async function findMaker(
   { settings: { pool }, target, task: { subject: machine } }: Work,
   { image, bootId = "" }: { image: string; bootId?: string | undefined },
@@ -135,7 +138,10 @@ async function findMaker(
   return await updates.readMaker.executeWithOptions({ summary }, [{ pool, machine, image, bootId }]);
 }
 
-/** Returns whether one more machine can be replaced: at most `maxFailed`, and only while its template is desired. */
+/**
+ * Returns whether one more machine may be replaced: only while its template is desired and at most `maxFailed` machines
+ * have failed.
+ */
 function mayReplace({ target: { rules, desired }, machines, task: { templateHash } }: Work): boolean {
   if (!rules || !replacesRefused(rules) || templateHash !== desired?.templateHash) return false;
   return machines.failures <= rules.maxFailed;

@@ -13,7 +13,10 @@ import type { Job, Work } from "./work.ts";
 /** The pause before the next order to a machine (ms). */
 const pauseMs = 30_000;
 
-/** Prepares to stage the desired image on a machine that stays in service; undefined before one is desired. */
+/**
+ * Prepares a task that stages the desired image on a machine, which stays in service; undefined while the desired state
+ * is unknown.
+ */
 export function prepareStage({ target: { desired, rules } }: Seen<"target">, machine: Member): Job | undefined {
   if (!desired || !rules) return undefined;
   const now = Date.now();
@@ -51,9 +54,9 @@ export function messageOf(
 }
 
 /**
- * Asks until the image is staged or refused for good. A refusal that may be temporary is retried a few times; a machine
- * or a registry that does not respond is retried until the time is over. With `isAskedAgain`, also asks a machine on
- * which the image failed before.
+ * Orders a machine to stage the image until it is staged or refused for good. Repeats the order a few times after a
+ * refusal that may be temporary, and until `until` if the machine or the registry does not respond. With
+ * `isAskedAgain`, also orders a machine on which the image failed before.
  */
 export async function askStaged(
   { settings: { pool }, people: { retriedAt }, task: { subject: machine } }: Work,

@@ -25,7 +25,10 @@ const minute = 60_000;
 /** How long a machine with a slot has to confirm that it is still ready to update (ms). */
 const askedAgainMs = 10 * minute;
 
-/** Prepares an update, or continues one that an earlier run began; undefined before an image is desired. */
+/**
+ * Prepares a task that begins an update, or continues one that an earlier run began; undefined while the desired state
+ * is unknown.
+ */
 export function prepareUpdate({ settings, target, ...timed }: Worked, { id, replaceable }: Member): Job | undefined {
   const { desired } = target;
   if (!desired) return undefined;
@@ -66,7 +69,10 @@ async function serve({ settings: { pool }, task: { subject } }: Work): Promise<U
   return { is: "Ended" };
 }
 
-/** Returns Down if the machine was ordered to reboot, or runs the image already. */
+/**
+ * Checks, drains and reboots the machine. Returns Down if it was ordered to reboot or runs the image already, otherwise
+ * how the update ended.
+ */
 async function bringDown(work: Work, begun: Begun): Promise<"Down" | UpdateOutcome> {
   const { image, isRefused: isAskedAgain } = begun;
   if (begun.isOrdering) return await orderBoot(work, begun);
@@ -98,7 +104,7 @@ async function orderBoot(work: Work, begun: Begun): Promise<"Down" | UpdateOutco
     return await leave(work, { begun, reason: "ApplyRefused", message: messageOf(ordered), isOwn });
   }
   if (ordered.outcome === "Ordered") {
-    // The time to boot begins now, as the order may have been delayed.
+    // The deadline of the boot counts from now, because the order may have been delayed.
     note({ is: "BootOrdered", boot: { id: ordered.bootId, until: Date.now() + boot } });
     const message = `Booting image "${image}" on node "${machine}"`;
     note({ is: "Told", news: { type: "Normal", reason: "BootOrdered", message } });
@@ -111,7 +117,8 @@ async function orderBoot(work: Work, begun: Begun): Promise<"Down" | UpdateOutco
   return await serve(work);
 }
 
-// Nothing on the machine was changed, so the machine returns to service, unless it is replaced.
+// Records a failure before the reboot: nothing on the machine was changed, so it returns to service unless it is
+// replaced.
 async function leave(work: Work, failing: Failing): Promise<UpdateOutcome> {
   if (await failOrDoom(work, failing) === "Doomed") return await replaceInstead(work, failing.begun);
   return await serve(work);
@@ -150,15 +157,15 @@ async function fail(
   work: Work,
   { begun, verdict, evidence }: { begun: Begun; verdict: keyof typeof reasons; evidence: string },
 ): Promise<UpdateOutcome> {
-  // A machine that went back to its previous image serves again, so the image failed, and not the machine.
+  // A machine that went back to its previous image serves again, so the cause is the image and not the machine.
   const isOwn = verdict !== "RolledBack";
   const failing: Failing = { begun, reason: reasons[verdict], message: evidence, isOwn };
   if (await failOrDoom(work, failing) === "Doomed") return await replaceInstead(work, begun);
-  // Unless it went back to its previous image, the machine stays out of service, as it may still boot.
+  // Unless it went back to its previous image, the machine stays out of service, because it may still boot.
   return isOwn ? { is: "Out" } : await serve(work);
 }
 
-/** Evaluates the gates, and soaks; after the soak the machine must be unchanged. */
+/** Evaluates the gates, and lets the machine soak; after the soak it must still run the image and be Ready. */
 async function prove(work: Work, begun: Begun): Promise<UpdateOutcome> {
   const { target, task: { subject: machine, templateHash }, note } = work;
   const { image, soakUntil } = begun;
@@ -175,7 +182,7 @@ async function prove(work: Work, begun: Begun): Promise<UpdateOutcome> {
   return { is: "Updated" };
 }
 
-/** Returns what is wrong at the end of the soak; undefined if nothing is, or if the machine is gone. */
+/** Lets the machine soak. Returns what is wrong at the end; undefined if nothing is wrong or the machine is gone. */
 async function soak(
   { settings: { pool }, target, task, note }: Work,
   begun: Begun,

@@ -1,4 +1,4 @@
-/** Runs the work beside the main loop: one task per machine, each in a scope that can be cancelled. */
+/** Runs tasks beside the main loop: one per machine, each in a scope that can be cancelled. */
 import { CancellationScope, condition, isCancellation } from "@temporalio/workflow";
 import { type Applied, apply } from "../state/apply.ts";
 import { type Loop, type Mishap, nudge } from "../state/loop.ts";
@@ -7,7 +7,7 @@ import type { Part, Seen } from "../state/rollout.ts";
 import { addTask, endTask, isOn, type Task } from "../state/tasks.ts";
 import { troubleOf } from "../state/trouble.ts";
 
-/** The groups that a task reads. */
+/** The parts of the state that a task reads. */
 type Read = Seen<"settings" | "target" | "people" | "waves" | "machines" | "memory">;
 
 /** The parameters of a task: the state to read, its own record, and `note`, which records events and the outcome. */
@@ -16,7 +16,7 @@ export interface Work extends Read {
   readonly note: (event: TaskEvent) => void;
 }
 
-/** The groups that tasks read, and those that change by what they report. */
+/** The parts of the state that tasks read, and those that their reports change. */
 export type Worked = Read & Applied;
 
 /** The record of a task, and its work, which ends with an outcome. */
@@ -25,7 +25,10 @@ export interface Job {
   readonly run: (work: Work) => Promise<Outcome>;
 }
 
-/** Begins a task, if there is one and it is not running; applies what it reports, and wakes the main loop at its end. */
+/**
+ * Begins a task, unless `job` is undefined or the same task is running. Applies its reports to the state, and wakes the
+ * main loop at its end.
+ */
 export function begin(rollout: Worked, job: Job | undefined): void {
   if (!job) return;
   const { task, run } = job;
@@ -37,9 +40,9 @@ export function begin(rollout: Worked, job: Job | undefined): void {
     if (isOn(tasks, task)) apply(rollout, task, event);
   };
   const work: Work = { ...rollout, task, note };
-  // The task ends in the step that applies its outcome, because a reconcile in between would see only one of the two.
-  // A cancelled task does not wake the main loop, as its caller continues by itself. A failure wakes the loop by
-  // `mishaps` alone, as `nudge` would end the halt that reports the failure.
+  // The task ends in the same step that applies its outcome, because a reconcile in between would see only one of the
+  // two. A cancelled task does not wake the main loop, because the caller that cancelled it continues anyway. A failure
+  // wakes the loop only through `mishaps`, because `nudge` would end the halt that reports the failure.
   const finish = (end: "Done" | "Undone" | "Mishap"): void => {
     if (endTask(tasks, task, end === "Done") === "Ended" && end !== "Mishap") nudge(loop);
   };
@@ -50,7 +53,8 @@ export function begin(rollout: Worked, job: Job | undefined): void {
   void scope.run(untilDone).catch((error: unknown) => finish(noteFailure({ tasks, loop }, task, error)));
 }
 
-// Begins the work once the task was reported; in an outage the report is late, which costs the machine no time.
+// Begins the work once the task was reported. If an outage delays the report, the delay does not count against the
+// machine's deadlines.
 async function onceTold(
   tasks: Seen["tasks"],
   work: Work,
@@ -82,7 +86,10 @@ function noteBug(loop: Loop, error: unknown): void {
 
 // Runs work that is cancelled as soon as its result is no longer needed.
 
-/** Returns the result of the work; undefined if the work was no longer needed, and has been cancelled and has ended. */
+/**
+ * Returns the result of the work. Once `isOver` returns true, cancels the work, waits until it has ended, and returns
+ * undefined.
+ */
 export async function unlessOver<T>(isOver: () => boolean, work: () => Promise<T>): Promise<T | undefined> {
   const scope = new CancellationScope();
   const answer = scope.run(work);
@@ -95,21 +102,27 @@ export async function unlessOver<T>(isOver: () => boolean, work: () => Promise<T
   }
 }
 
-// Extends times for orders to a machine: an outage that delays an order must not shorten the time of the machine. The
-// caller catches errors itself, because a function around its order would change the order of events in recorded
-// histories.
+// Extends deadlines: an outage that delays an order to a machine must not shorten the time that the machine has.
+// Callers catch errors themselves, because a function around their order would change the sequence of events in
+// recorded histories.
 
-/** An order that takes longer than this (ms) was retried. */
+/** An order that takes longer than this (ms) counts as delayed. */
 const promptMs = 5_000;
 
-/** Gives back the time since `begun` (epoch ms) in which an order could not be delivered, or was delivered late. */
+/**
+ * Extends the machine's deadlines by the time since `begun` (epoch ms), if an order was late or, with `error`, could
+ * not be delivered because of an outage.
+ */
 export function giveBackTime({ note }: Work, { begun, error }: { begun: number; error?: unknown }): void {
   const ms = Date.now() - begun;
   const isHeldUp = error !== undefined && troubleOf(error).kind === "unreachable";
   if (isHeldUp || ms >= promptMs) note({ is: "Delayed", ms });
 }
 
-/** Gives back the time of an activity that orders and then waits, if no worker took it or the API was unavailable. */
+/**
+ * Extends the machine's deadlines by the time of a failed activity that orders and then waits, if no worker took it or
+ * the API was unavailable.
+ */
 export function giveBackOutage(work: Work, { begun, error }: { begun: number; error: unknown }): void {
   if (troubleOf(error).kind === "unreachable") giveBackTime(work, { begun, error });
 }

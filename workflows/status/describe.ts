@@ -1,4 +1,4 @@
-/** Describes a run for people: the answer to the query `progress`. */
+/** Describes a run for people: the answer to the query `progress`, and the status as one sentence. */
 import { isApproved } from "../state/approval.ts";
 import type { Phase, PoolSnapshot, Progress, Rollback, Underway, WaveView } from "../contracts/mod.ts";
 import { etaOf } from "../policy/forecast.ts";
@@ -47,7 +47,7 @@ export function underway(rollout: Seen<"tasks" | "machines" | "target">): Underw
   return tasks.map((task) => shown(task, waitsForOf(rollout, task)));
 }
 
-/** Returns the condition that a task waits for, as far as it is known. */
+/** Returns what a task waits for, in words; "" if that is not known. */
 export function waitsForOf(
   { machines: { snapshot }, target: { rules } }: Seen<"machines" | "target">,
   task: Task,
@@ -75,7 +75,7 @@ export function wavesNow(
   return waveViews({ rules, replicas: desired.replicas, wave: waves.current, asking });
 }
 
-/** Returns the estimated end (epoch ms), or null if it cannot be estimated. */
+/** Returns the estimated end of the rollout (epoch ms); null if it cannot be estimated. */
 export function etaNow(
   { settings, target: { rules, desired }, machines: { snapshot }, memory: { usual }, waves, view: { blocked } }: Seen<
     "settings" | "target" | "machines" | "memory" | "waves" | "view"
@@ -123,13 +123,15 @@ function shown({ subject, node, step, since, until, attempt, blockers }: Task, w
 
 // The status of a run, as one phase, one reason and one sentence.
 
-/** The groups that determine the status. */
+/** The parts of the state that determine the status. */
 type Told = Seen<"target" | "waves" | "machines" | "tasks" | "memory" | "view">;
 
-/** Reasons that need a person: the run halts until a person acts. */
+/** Reasons with which a run is reported as halted, because a person has to act. */
 const halting: Blocked["reason"][] = ["PolicyConflict", "Quarantined", "OnlySkippedRemain", "SetAside"];
 
-/** Returns the status after a read; an obstacle comes before the running steps. */
+/**
+ * Returns the status after a plan; if an obstacle needs a person, the status names it rather than the running steps.
+ */
 export function standingOf(rollout: Told, turn: Turn): Omit<Standing, "since"> {
   const tasks = Object.values(rollout.tasks.running);
   const doubtful = tasks.find(({ doubt }) => doubt !== "");
@@ -147,7 +149,7 @@ export function standingOf(rollout: Told, turn: Turn): Omit<Standing, "since"> {
   return { phase: activePhase(rollout), reason: "Settling", message: `Waiting for ${turn.waitsFor}`, ...until };
 }
 
-/** Returns the phase of a run that continues. */
+/** Returns the phase of a run that is not halted and has not ended. */
 export function activePhase({ memory, waves, machines }: Seen<"memory" | "waves" | "machines">): Phase {
   if (memory.rollback) return "RollingBack";
   if (waves.rolled) return "Rolling";
@@ -167,14 +169,14 @@ function quarantined(
   if (!bad) {
     // The names come before any colon, because the message up to the first colon identifies the notification.
     const message = `Machines ${failed.slice(0, 3).join(", ")} of the last good revision failed to join too; ` +
-      'fix the cause that "ostler explain" shows, then send retry';
+      'fix the cause that "ostler explain" shows, then run ostler retry';
     return { reason: "JoinAttemptsExhausted", message };
   }
   const since = iso(bad.since).slice(0, 16).replace("T", " ");
   return {
     reason: blocked.reason,
     message: `Revision ${bad.revision} (${bad.image}) is quarantined since ${since} UTC: ${bad.reason}; ` +
-      "change the spec, or send retry",
+      "change the spec, or run ostler retry",
   };
 }
 

@@ -54,7 +54,10 @@ function etcd({ etcd }: Progress): string[] {
   ];
 }
 
-/** Returns one bar per wave, and of many waves those around the current one. */
+/**
+ * Returns a table with a bar per wave; with many waves, only those around the current one. Empty with fewer than two
+ * waves, or after the end.
+ */
 function waves(progress: Progress): string[] {
   const { waves, counts, wave } = progress;
   if (waves.length < 2 || isOver(progress.phase)) return [];
@@ -81,7 +84,7 @@ function stateText({ state, soakUntil }: WaveView, { phase, paused, reason }: Pr
   return state === "Gates" ? "running its gates" : "rolling";
 }
 
-/** Returns the running steps, their machines, and what blocks them. */
+/** Returns a table of the running steps and their machines, and the pods that block drains. */
 function underway({ underway }: Progress): string[] {
   const rows = underway.slice(0, rowsShown).map((each) => [
     code(each.machine, 60),
@@ -137,7 +140,7 @@ function why(reason: string, longest = 300): string {
   return reason ? `: ${plain(reason, longest)}` : "";
 }
 
-/** Returns the target of the pool. */
+/** Returns the target image, kubelet and revision, the policy and the plan. */
 function target({ target, policy, plan }: Progress): string[] {
   if (!target) return [];
   const { image, kubelet, revision, generation, configDigest } = target;
@@ -165,7 +168,7 @@ interface Action {
   takes?: { flags: string; fields: Record<string, unknown> };
 }
 
-/** Returns what to change elsewhere, then the commands; the most likely one first. */
+/** Returns the remedy outside of Ostler, then the commands, the most likely one first. */
 function advice(pool: Pool, progress: Progress): string[] {
   const remedy = remedies[progress.reason];
   const lines = actions(progress).map((action) => line(pool, action));
@@ -255,7 +258,8 @@ export function fitting(parts: readonly string[]): string {
   return `${page}\n\n${tail}`;
 }
 
-// In a URL, each byte takes three, except letters, digits and a few marks.
+// Returns the size of the text in bytes if each byte takes `escaped` bytes, except for letters, digits and a few marks:
+// in a URL it takes three.
 function bytesOf(text: string, escaped: number): number {
   const special = text.replaceAll(/[A-Za-z0-9\-_.!~*'()]/g, "");
   const wide = special.replaceAll(/[\0-\x7f]/g, "").length;
@@ -265,8 +269,8 @@ function bytesOf(text: string, escaped: number): number {
 // Escapes names, reasons and messages of the API server for the Markdown of the web UI.
 
 /**
- * Escapes everything that Markdown would read as markup. The web UI reads ":31" as a directive, and drops the whole
- * paragraph with a colon before a word.
+ * Shortens a text and escapes what Markdown would read as markup. That includes a colon before a letter or digit: the
+ * web UI reads it as a directive, and drops the whole paragraph.
  */
 export function plain(text: string, longest = 400): string {
   const readable = text.replaceAll(/(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(\.\d+)?Z/g, "$1 $2 UTC");
@@ -302,7 +306,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
-/** Returns a bar of text, which is empty only at 0 and full only at the end. */
+/** Returns a bar of text, which is empty only at 0 and full only when `done` reaches `total`. */
 function bar(done: number, total: number, width = 20): string {
   const share = total <= 0 ? 1 : Math.min(1, Math.max(0, done / total));
   const filled = Math.round(width * share);
@@ -315,14 +319,14 @@ function bounded(text: string, longest: number): string {
   return line.length <= longest ? line : `${line.slice(0, longest - 1)}…`;
 }
 
-// Derives the conditions of a Rollout from the status of the run.
+// The conditions of a Rollout, from the status of its run.
 
 export interface Told {
   phase: Phase;
   reason: string;
   message: string;
   paused: Request | null;
-  /** Why nothing more begins; null while the run continues. */
+  /** Why no further step begins; null if nothing blocks. */
   blocked: { reason: string; message: string } | null;
   /** The latest rollback, finished or in progress. */
   left: Rollback | null;
@@ -330,7 +334,7 @@ export interface Told {
   quarantined: Quarantined | null;
 }
 
-/** Returns every condition each time, so that `kubectl wait` never misses one. */
+/** Returns all conditions, also those that are False, so that `kubectl wait` always finds the one that it waits for. */
 export function conditions(told: Told): Condition[] {
   const { phase, reason, message, paused, blocked, left, quarantined } = told;
   const under = ["Preparing", "Creating", "Rolling", "RollingBack", "Repairing"].includes(phase);

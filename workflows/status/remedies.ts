@@ -1,4 +1,4 @@
-/** Remedies outside of Ostler, by reason. */
+/** Remedies for a person to apply outside of Ostler; the key is the reason that the rollout reports. */
 export const remedies: Record<string, string> = {
   PolicyConflict: "Make the selector of one RolloutPolicy more specific, or delete one of them.",
   Quarantined: "Change the MachineDeployment: Ostler rolls out a changed spec without a retry.",
@@ -36,8 +36,8 @@ export const remedies: Record<string, string> = {
     "Restore the image of the MachineDeployment and set the new image in the NodePool, or set onImageChange of the policy to ReplaceIfRefused.",
   SpecReapplied: "Find the client that applies the bad spec again (GitOps?) and change the spec there.",
   RolledBack:
-    "The failed spec is quarantined: if it is applied again, Ostler waits until you change the spec or send retry.",
+    "The failed spec is quarantined: if it is applied again, Ostler waits until you change it or run ostler retry.",
   Aborted:
-    "The aborted spec is quarantined: if it is applied again, Ostler waits until you change the spec or send retry.",
+    "The aborted spec is quarantined: if it is applied again, Ostler waits until you change it or run ostler retry.",
   LastGoodMissing: "Apply a spec that is known to be good: the last good one no longer exists.",
 };

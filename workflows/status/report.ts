@@ -21,7 +21,10 @@ export interface News {
 /** The activities that write a report: normal ones beside others, or local ones while no task is running. */
 export type Teller = Pick<Either<PublishActivities>, "ensureRolloutReported">;
 
-/** Changes the status and shows it only in the web UI, for states in which Kubernetes may be unavailable. */
+/**
+ * Changes the status and shows it in the web UI, but does not write the Rollout object, because Kubernetes may be
+ * unavailable.
+ */
 export function stand(rollout: Telling, standing: Omit<Standing, "since">): void {
   const { view } = rollout;
   const before = view.standing;
@@ -36,7 +39,10 @@ export function refresh(rollout: Seen): void {
   setCurrentDetails(details(rollout.settings.pool, describe(rollout)));
 }
 
-/** Shows the status after a read; writes the Rollout object only if something changed. */
+/**
+ * Shows the status after a plan in the web UI, and writes the Rollout object if something other than the estimated end
+ * has changed.
+ */
 export async function show(rollout: Telling, turn: Turn, by: Teller = publish): Promise<void> {
   const { view } = rollout;
   const standing = standingOf(rollout, turn);
@@ -46,8 +52,8 @@ export async function show(rollout: Telling, turn: Turn, by: Teller = publish): 
   await report(rollout, standing, { ...convergedNews(rollout), by });
 }
 
-// Ends the hold of new machines of the good template after a rollback, because its run may have been terminated while
-// it held every new machine.
+// After a rollback, reports the last good template as one whose machines boot without admission: the run of the
+// rollback may have been terminated while it held every new machine.
 function convergedNews({ memory: { lastRollback, lastGood, rollback } }: Seen<"memory">): News {
   return lastRollback && lastGood && !rollback ? { convergedTemplateHash: lastGood.templateHash } : {};
 }
@@ -83,8 +89,8 @@ export async function report(
 }
 
 /**
- * Sets the search attributes of a run that begins unless its starter has set them, as each change costs a write in
- * Temporal.
+ * Sets the search attributes of a run that begins, unless the client that started it has set them: each change costs a
+ * write in Temporal.
  */
 export function indexAtStart(rollout: Indexed): void {
   const { typedSearchAttributes: given } = workflowInfo();
@@ -120,10 +126,10 @@ function newsPart({ history, convergedTemplateHash }: News): Partial<RolloutRepo
 
 // Maps a run to its Rollout object.
 
-/** How many tasks the Rollout object names. */
+/** Maximum number of machines in progress that the Rollout object lists. */
 const named = 20;
 
-/** Returns the report without the history entry of a finished rollout, which the step that ends the rollout adds. */
+/** Returns the report for the Rollout object; `report` adds the history entry when a rollout ends. */
 function reportOf(rollout: Seen): RolloutReport {
   const { target, people, machines, memory, view } = rollout;
   const { phase, reason, message } = view.standing;
@@ -155,14 +161,17 @@ function reportOf(rollout: Seen): RolloutReport {
   };
 }
 
-/** Returns the approval that holds, for the next run if this one is terminated. */
+/**
+ * Returns the present approval, so that the next run finds it on the Rollout if this run is terminated; null if nothing
+ * is approved.
+ */
 function approvalNow(rollout: Seen<"people" | "target" | "waves">): RolloutReport["approval"] {
   if (!isApproved(rollout)) return null;
   const { people: { approvedHash, approvedPlan, approvedTerms }, waves } = rollout;
   return { plan: approvedHash, templateHash: approvedPlan, wave: waves.current.index, terms: approvedTerms };
 }
 
-/** Returns what blocks the run, as far as a reader is concerned: a soak is not an obstacle but part of the plan. */
+/** Returns the obstacle for the condition Blocked, or null. A soak is not an obstacle but part of the plan. */
 function blockedNow(
   { view: { standing, blocked }, tasks }: Seen<"view" | "tasks">,
 ): { reason: string; message: string } | null {
@@ -183,7 +192,8 @@ function conditionsNow(rollout: Seen): RolloutReport["conditions"] {
 }
 
 /**
- * Returns the last rollback, while the desired spec is the abandoned one or the one that the pool was rolled back to.
+ * Returns the last rollback while the desired spec is the failed one or the last good one; null once another spec is
+ * desired.
  */
 function lastRollbackNow({ memory, target: { desired } }: Seen<"memory" | "target">): Rollback | null {
   const { lastRollback, lastGood } = memory;
@@ -205,7 +215,7 @@ function countsPart(rollout: Seen<"target" | "machines" | "waves" | "memory" | "
   const waves = wavesNow(rollout);
   const current = Math.min(rollout.waves.current.index + 1, waves.length);
   return {
-    // Held new machines do not run anything yet.
+    // New machines that are held do not run anything yet, so they do not count.
     updatedReplicas: Math.max(updatedReady, updated - held),
     readyReplicas: ready,
     updated: `${updatedReady}/${desired.replicas}`,
@@ -226,9 +236,9 @@ function publicationPart(
   };
 }
 
-// One line of a pool's history.
+// One entry of a pool's history.
 
-/** Returns the line for a rollout that ends now. */
+/** Returns the entry for a rollout that ends now. */
 export function historyEntry(
   { target, machines, records, memory: { rollback } }: Seen<"target" | "machines" | "records" | "memory">,
   outcome: HistoryEntry["outcome"],

@@ -1,6 +1,6 @@
 /** The search attributes of runs; the worker registers them when it starts. */
 
-/** Keys in the form of the SDK's typed search attributes. */
+/** Name and type of each search attribute, in the form of the SDK's typed search attributes. */
 export const searchAttributes = {
   cluster: { name: "KubernetesCluster", type: "KEYWORD" },
   namespace: { name: "KubernetesNamespace", type: "KEYWORD" },

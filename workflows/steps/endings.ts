@@ -73,12 +73,15 @@ export async function cleanUp(rollout: Telling & Part<"tasks" | "slots" | "targe
   return ended(rollout, "Deleted");
 }
 
-/** Receives signals and updates that arrived during local activities, and that an ended run would not answer. */
+/**
+ * Lets Temporal deliver the signals and updates that arrived during local activities: they would get no answer if the
+ * run ended now.
+ */
 export async function hearLast(): Promise<void> {
   await sleep(1, { summary: "Receive pending signals and updates" });
 }
 
-/** Ends the run after the MachineDeployment was deleted; nothing is left to do. */
+/** Ends the run after the pool was deleted; nothing is left to do. */
 export async function endGone(rollout: Seen & Part<"tasks" | "slots">): Promise<RollOutResult> {
   callOff(rollout.tasks, () => true);
   await giveBackSlots(rollout, true);
@@ -100,7 +103,10 @@ export async function renewOnly(rollout: Telling & Part<"target" | "slots" | "ma
   return ended(rollout, "Published");
 }
 
-/** Handles a cancellation in Temporal: removes holds from running machines, and reports the state of the machines. */
+/**
+ * Handles the cancellation of the run in Temporal: removes marks, holds and cordons from running machines, and reports
+ * the end.
+ */
 export async function stop(rollout: Telling & Part<"target" | "tasks" | "slots" | "machines">): Promise<void> {
   callOff(rollout.tasks, () => true);
   try {
@@ -132,7 +138,8 @@ async function reportCancelled(rollout: Telling & Part<"target" | "slots" | "mac
   await report(rollout, { phase: "Aborted", reason: "Cancelled", message }, news);
 }
 
-// A continued run may be cancelled before its first read, with the holds of the previous run in place.
+// Reads the desired state if this run has not: a run can be cancelled before its first read, while machines still have
+// the holds of the previous run.
 async function seeTarget({ settings: { pool }, target }: Seen<"settings"> & Part<"target">): Promise<void> {
   if (target.desired && target.rules) return;
   const seen = await read.readDesired.executeWithOptions({ summary: "Read the desired state" }, [{ pool }]);
@@ -141,15 +148,19 @@ async function seeTarget({ settings: { pool }, target }: Seen<"settings"> & Part
   target.rules = seen.rules;
 }
 
-/** A snapshot names at least this many machines of each group before it cuts the list. */
+/**
+ * A snapshot lists at least this many machines of each group, so fewer machines to release mean that it lists all of
+ * them.
+ */
 const namedAtLeast = 50;
 
-/** Maximum number of reads of a pool with more machines than one snapshot names: enough for 10,000 machines. */
+/** Maximum number of reads if one snapshot does not name all machines: enough for 10,000 machines. */
 const looksAtMost = 100;
 
 /**
- * Removes every mark and hold of running machines. With `letGo` it also ends the hold of machines that are being
- * deleted, so that machine-controller completes their deletion.
+ * Removes Ostler's marks, holds and cordons from running machines. With `letGo`, also ends the hold of machines that
+ * are being deleted, so that machine-controller completes their deletion, and returns machines to service whose update
+ * in place failed.
  */
 export async function releaseAll(
   rollout: Seen<"settings" | "target"> & Part<"machines">,
@@ -197,7 +208,10 @@ function convergedText({ replicas, revision }: Desired): { reason: string; messa
   return { reason: "Converged", message: `${allRun(replicas)} revision ${revision}` };
 }
 
-/** Ends a rollback. */
+/**
+ * Ends a rollback, and adds it to the history of the pool. Returns undefined if the desired spec is not the last good
+ * one, because the profile was edited meanwhile.
+ */
 async function arriveBack(
   rollout: Telling & Part<"target" | "memory" | "waves">,
   desired: Desired,
@@ -210,7 +224,7 @@ async function arriveBack(
   warn(view, outcome === "Aborted" ? "RolloutAborted" : "RolledBack", text);
   const news = { convergedTemplateHash: desired.templateHash, history };
   await report(rollout, { phase, reason: phase, message: text }, news);
-  // The rollback ends only when the history has it, as an outage in between would lose it.
+  // The rollback ends only after its report, because an outage in between would lose its history entry.
   memory.rollback = null;
   waves.rolled = false;
   if (desired.specHash === memory.lastGood?.specHash) return ended(rollout, outcome);
@@ -218,7 +232,9 @@ async function arriveBack(
   return undefined;
 }
 
-/** Reports the rollback again, as only scaling, repair or renewal has happened since. */
+/**
+ * Ends a run after a rollback: reports the rollback again, because only scaling, repair or renewal has happened since.
+ */
 async function stayBack(rollout: Telling, desired: Desired): Promise<RollOutResult> {
   const { text, phase } = backText(rollout, desired);
   await report(rollout, { phase, reason: phase, message: text }, { convergedTemplateHash: desired.templateHash });

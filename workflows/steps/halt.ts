@@ -1,10 +1,12 @@
-/** Halts a run visibly until something changes or a person sends retry, with scheduled checks. */
+/** Halts a run and reports why, until something changes, a person sends `retry`, or the next scheduled check is due. */
 import { condition, sleep } from "@temporalio/workflow";
 import { iso } from "../state/loop.ts";
 import { type Telling, warn } from "../state/rollout.ts";
 import { report, stand } from "../status/report.ts";
 
-/** Reports why nothing continues, and waits for an event; reads again after `recheck` in any case. */
+/**
+ * Reports why nothing continues, and waits for an event, or until `recheck` has passed; then the caller reads again.
+ */
 export async function halt(rollout: Telling, reason: string, message: string): Promise<void> {
   const { settings: { durations }, loop, view } = rollout;
   const { standing } = view;
@@ -18,7 +20,10 @@ export async function halt(rollout: Telling, reason: string, message: string): P
   });
 }
 
-/** Waits while the API is unavailable: an unknown state is neither success nor failure. */
+/**
+ * Waits up to 15 s while the API is unavailable; then the caller tries again. The reported phase stays, because an
+ * unknown state is neither success nor failure.
+ */
 export async function waitOutage(rollout: Telling, message: string): Promise<void> {
   const pause = Math.min(15_000, rollout.settings.durations.recheck);
   const { phase } = rollout.view.standing;

@@ -1,7 +1,7 @@
 /**
- * Handles internal errors. If the workflow threw such an error, Temporal would retry it without end, without a report,
- * and it would look like an outage. So the run ends and continues as new; after several internal errors in a row, the
- * run halts visibly.
+ * Handles internal errors. If the workflow threw such an error, Temporal would retry the workflow task without end and
+ * without a report, which would look like an outage. So the run ends and continues as new; after several internal
+ * errors in a row, the run halts and reports them.
  */
 import { condition, ContinueAsNew, TemporalFailure } from "@temporalio/workflow";
 import { stopClocks } from "../state/clock.ts";
@@ -18,7 +18,10 @@ const triesAtMost = 3;
 /** The pause after the first internal error; each further pause is twice as long, up to `recheck` (ms). */
 const firstPauseMs = 500;
 
-/** Returns the text of an internal error; undefined for failures and requests that are Temporal's own. */
+/**
+ * Returns the text of an internal error; undefined for failures of Temporal, such as those of activities, and for its
+ * request to continue as new.
+ */
 export function bugIn(error: unknown): string | undefined {
   if (error instanceof TemporalFailure || error instanceof ContinueAsNew || !(error instanceof Error)) return undefined;
   // Temporal throws this error if the code does not fit the history: the workflow task must fail until a worker with
@@ -31,8 +34,8 @@ export function bugIn(error: unknown): string | undefined {
 type Restarted = Telling & Part<"loop" | "target" | "memory" | "people" | "machines" | "waves" | "tasks">;
 
 /**
- * Waits after a run that an internal error ended: briefly, and after several errors halted, until something changes or
- * a person sends retry.
+ * Waits if an internal error ended the previous run: briefly after the first errors. After several in a row, the run
+ * halts until something changes, a person sends `retry`, or the next scheduled check is due.
  */
 export async function waitAfterBug(rollout: Restarted): Promise<void> {
   const { loop, settings: { durations } } = rollout;

@@ -1,6 +1,6 @@
 /**
- * Keeps the machines of a pool when its image changes and the policy permits no replacement; NodePools update the
- * nodes.
+ * Keeps the machines of a pool when its image changes and `onImageChange` of the policy does not permit to replace
+ * them: NodePools update the nodes in place.
  */
 import { sleep } from "@temporalio/workflow";
 import type { Desired, Rules } from "../contracts/mod.ts";
@@ -10,14 +10,14 @@ import { stand } from "../status/report.ts";
 import { halt } from "./halt.ts";
 
 /**
- * Pauses between checks whether machine-controller has adopted the template (ms): it adopts one in moments, unless it
- * is down.
+ * Pauses between checks whether machine-controller has observed the template (ms): `atFirst`, and `later` after the
+ * first `after` milliseconds, because machine-controller is probably down then.
  */
 const pauses = { atFirst: 2_000, later: 15_000, after: 20_000 };
 
 /**
- * Returns whether the image changed under a policy that keeps machines; under other policies nothing may be awaited, as
- * recorded histories have no such step.
+ * Returns whether a new template may change the image under a policy that keeps machines. If not, the caller must await
+ * nothing, because recorded histories have no such step.
  */
 export function isToKeep(
   { settings: { pool }, target, memory: { lastGood, rollback } }: Seen<"settings" | "target" | "memory">,
@@ -31,9 +31,9 @@ export function isToKeep(
 }
 
 /**
- * Keeps the machines, in every reconcile until that is done, as nothing may begin before. Returns LookAgain if the
- * desired state was changed, is about to be changed, or must not be rolled out. If the machines cannot be kept, the
- * policy decides between replacement and a halt.
+ * Prevents the new image from replacing machines. Returns GoOn once that is done or not needed. Returns LookAgain while
+ * machine-controller has yet to observe it, so that nothing begins before. If the machines cannot be kept, halts with
+ * onImageChange InPlace, and otherwise returns GoOn, so that they are replaced.
  */
 export async function keepMachines(
   rollout: Telling & Part<"target">,
@@ -41,7 +41,7 @@ export async function keepMachines(
   { onImageChange }: Rules,
 ): Promise<"GoOn" | "LookAgain"> {
   const { settings: { pool }, target, view } = rollout;
-  const summary = "Keep the machines, as their image is changed in place";
+  const summary = "Keep the machines, because NodePools change their image in place";
   const kept = await write.ensureMachinesKept.executeWithOptions({ summary }, [{ pool }]);
   if (kept.outcome === "Unneeded") return "GoOn";
   if (kept.outcome !== "Refused") return await waitForMaker(rollout, templateHash);
@@ -55,7 +55,7 @@ export async function keepMachines(
   return "GoOn";
 }
 
-// Waits for machine-controller up to the `settle` deadline, as after any change of a template.
+// Waits for machine-controller up to the `settle` deadline, like after any change of a template; halts after it.
 async function waitForMaker(rollout: Telling & Part<"target">, templateHash: string): Promise<"LookAgain"> {
   const { settings: { durations }, target } = rollout;
   const now = Date.now();

@@ -1,15 +1,15 @@
-/** Responds to failures. */
+/** Responds to failures of tasks and of reconciles: reports them and waits. */
 import type { Part, Telling } from "../state/rollout.ts";
 import { halt, waitOutage } from "./halt.ts";
 import type { Next } from "./rollback.ts";
 import { type Trouble, troubleOf } from "../state/trouble.ts";
 
-/** Reports the failure that stopped a task, and waits. */
+/** If failures stopped tasks, reports one of them, waits, and returns LookAgain; otherwise returns GoOn. */
 export async function answerMishaps(
   rollout: Telling & Part<"loop" | "target">,
 ): Promise<Next> {
   const mishaps = rollout.loop.mishaps.splice(0);
-  // Answers all failures at once, as every task stops with the same failure in an outage.
+  // One report and one wait are for all failures, because every task stops with the same failure in an outage.
   const mishap = mishaps.find(({ kind }) => kind === "halt") ?? mishaps[0];
   if (mishap === undefined) return "GoOn";
   const begun = Date.now();
@@ -18,13 +18,13 @@ export async function answerMishaps(
   return "LookAgain";
 }
 
-/** Waits as the kind of failure requires; the caller has rethrown errors that a step cannot handle. */
+/** Halts or waits for the API, depending on the kind of failure; returns at once for the other kinds. */
 export async function waitOver(rollout: Telling, trouble: Trouble): Promise<void> {
   if (trouble.kind === "halt") await haltOrWait(rollout, trouble);
   if (trouble.kind === "unreachable") await waitOutage(rollout, trouble.message);
 }
 
-/** Extends the times to settle by `ms` in which nothing could be read or done. */
+/** Extends the `settle` deadlines by `ms`, in which nothing could be read or done. */
 export function postponeSettling({ loop, target }: Part<"loop" | "target">, ms: number): void {
   for (const each of [loop.settling, target.keeping]) if (each) each.since = Math.min(each.since + ms, Date.now());
 }

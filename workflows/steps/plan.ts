@@ -25,8 +25,8 @@ interface Found {
 type Planning = Seen<"settings" | "target" | "people" | "waves" | "machines" | "tasks" | "memory">;
 
 /**
- * Plans the next steps, and takes over the state of the waves; returns Dropped if the next wave needs an approval of its
- * own.
+ * Plans the next steps, and records the new state of the waves. `approval` is Dropped if the next wave needs an
+ * approval of its own.
  */
 export function plan(
   rollout: Planning & Part<"people" | "waves" | "tasks" | "view">,
@@ -87,12 +87,15 @@ function situation(rollout: Planning, { desired, rules, pool }: Found): Situatio
 
 /** Returns whether machines of an earlier change still boot and the policy requires them to finish first. */
 function isFinishingEarlier({ machines, target: { desired, rules } }: Seen<"machines" | "target">): boolean {
-  // Boots decide and not tasks, as a task may have been called off to begin again.
+  // Looks at the machines that boot instead of the tasks, because a task may have been cancelled to begin again.
   const isEarlier = ({ templateHash = desired?.templateHash }: Boot): boolean => templateHash !== desired?.templateHash;
   return rules?.onNewChange === "Finish" && Object.values(machines.booting).some(isEarlier);
 }
 
-/** Takes over the state of the waves from a plan, and reports its changes. */
+/**
+ * Records the state of the waves that a plan has computed, and emits an Event when a wave is completed or begins to
+ * soak.
+ */
 function noteWaves(
   { waves, tasks, view }: Part<"waves" | "tasks" | "view">,
   { wave }: Turn,
@@ -100,7 +103,8 @@ function noteWaves(
 ): void {
   const { current, countedBy } = waves;
   if (rules.conflict === null) {
-    // Gates of a wave that no longer exists say nothing about the wave that has its number now.
+    // The gates were begun for a wave that no longer exists, so their result does not apply to the wave that has its
+    // number now.
     const isOther = wave.index < current.index || (countedBy && isRelisted(countedBy, rules));
     if (isOther) {
       callOff(tasks, ({ kind }) => kind === "gates");

@@ -23,8 +23,8 @@ import { callOff } from "../state/tasks.ts";
 import { freshWave } from "../state/waves.ts";
 
 /**
- * Ensures that the secrets of this revision are published; a second call for the same change does nothing. `published`
- * is the publication of `desired` if it was read together with it.
+ * Ensures that config and secrets of this revision are published. A second call for the same change does nothing, until
+ * credentials are due for renewal. `published` is given if `openPool` has just published `desired`.
  */
 export async function prepare(
   rollout: Telling & Part<"target">,
@@ -60,7 +60,7 @@ async function publishBy(by: By, { settings: { pool } }: Seen<"settings">, { rev
 
 /**
  * Renews the credentials of the published config if the desired state cannot be published, for example because of its
- * profile: machines continue to boot from that config. The error is reported all the same.
+ * profile: machines still boot with the published config. The caller reports the error of the publication all the same.
  */
 async function renewStanding(
   { settings: { pool }, target, view }: Telling & Part<"target">,
@@ -91,7 +91,10 @@ function lifeOf({ expiresAt, renewAt }: Pick<Publication, "expiresAt" | "renewAt
   return { expiresAt, renewAt };
 }
 
-/** Changes the template if the policy requires that machines are replaced for a new config. */
+/**
+ * If the policy requires that machines are replaced for a new config, writes the digest of the config into the template
+ * and returns Stamped; otherwise returns Unchanged.
+ */
 export async function rollProfile(
   { settings: { pool }, target, memory, machines }: Seen<"settings" | "memory" | "machines"> & Part<"target">,
   desired: Desired,
@@ -112,7 +115,7 @@ export async function rollProfile(
   return "Stamped";
 }
 
-/** Returns the config that machines of the desired template have booted with until now. */
+/** Returns the config that machines of the desired template have booted with until now; null if none is known. */
 function bootedBefore({ memory, target }: Seen<"memory" | "target">, { templateHash }: Desired): Target["begun"] {
   return [memory.lastGood, target.begun].find((each) => each?.templateHash === templateHash) ?? null;
 }
@@ -124,12 +127,13 @@ function isPrepared({ publication, desired: before }: Readonly<Target>, desired:
   return !isDue(publication.renewAt);
 }
 
-/** An empty time is never due. */
+/** Returns whether credentials are due for renewal; an empty time is never due. */
 function isDue(renewAt: string): boolean {
   return renewAt !== "" && Date.now() >= Date.parse(renewAt);
 }
 
-// Leaves the report to the next status write, as machines can already boot.
+// Reports the publication only in the web UI and leaves the Rollout to its next update, because machines can already
+// boot.
 function announce(rollout: Telling, { revision }: Desired): void {
   const message = `Published config and secrets of revision ${revision}`;
   stand(rollout, { phase: "Preparing", reason: "Published", message });
@@ -139,8 +143,9 @@ function announce(rollout: Telling, { revision }: Desired): void {
 // Reads the desired state.
 
 /**
- * Reads the pool and publishes its config in one step, at the start of a run. Returns undefined if an abort or rollback
- * comes first, or if the step was refused: the run then reads and publishes separately, which reports the refusal.
+ * Reads the pool and publishes its config in one activity, in the first reconcile of a run. Returns undefined in later
+ * reconciles, if an abort or rollback comes first, or if the activity was refused: the run then reads and publishes
+ * separately, which reports the refusal.
  */
 export async function openPool(
   rollout: Seen<"settings" | "tasks"> & Part<"target" | "memory" | "people" | "machines" | "waves">,
@@ -162,7 +167,9 @@ export async function openPool(
   }
 }
 
-/** Waits until machine-controller has assigned a revision to the desired state, which is read unless `opened` has it. */
+/**
+ * Reads the desired state, unless `opened` has it, and waits until machine-controller has assigned a revision to it.
+ */
 export async function observe(
   rollout: Telling & Part<"target" | "machines" | "tasks">,
   opened?: Pick<PublishedPool, "seen">,
@@ -214,13 +221,17 @@ function recallFrom({ settings, target, memory, people, waves }: Recalling, earl
     adoptApproval(people, approval);
     waves.current = { ...freshWave(), index: approval.wave, approved: true };
   }
-  // A run that only renews credentials applies to the state stored last; a later change requires a rollout.
+  // A run that only renews credentials is for the state that was stored last; if the desired state has changed since,
+  // the run is a normal rollout.
   target.startedFor ||= earlier.observed ?? "";
   adoptMemory(memory, earlier);
-  if (settings.publishOnly) memory.rollback = null; // it was cancelled with its run
+  if (settings.publishOnly) memory.rollback = null; // the rollback was cancelled together with its run
 }
 
-/** Takes over the current rules, and resets the state for another template, or in part for another config. */
+/**
+ * Records the current rules. If another template is desired, resets the state for it; if only the config differs,
+ * resets the part of the state that depends on the config.
+ */
 export function noteChange(
   rollout: Part<"target" | "people" | "waves" | "machines" | "tasks" | "loop"> & Seen<"memory" | "view">,
   { desired, rules }: { desired: Desired; rules: Rules },
@@ -237,7 +248,7 @@ export function noteChange(
   beginChange(rollout, desired);
 }
 
-// Gates that failed with the previous config are evaluated again; all others continue.
+// Gates that failed with the previous config are evaluated again; all other tasks continue.
 function changeConfig(
   rollout: Part<"target" | "waves" | "machines" | "tasks" | "loop"> & Seen<"memory">,
   desired: Desired,
@@ -267,9 +278,10 @@ function supersede(
     onNewChange === "Supersede" && templateHash !== desired.templateHash;
   callOffUpdates({ machines, tasks }, isDropped);
   callOff(tasks, (task) => task.kind === "gates" || task.kind === "stage" || (task.kind === "join" && isDropped(task)));
-  // Only a new read shows the machines of tasks that were called off as they are now.
+  // A snapshot that was read before does not show what the cancelled tasks have done to their machines.
   machines.glance = undefined;
-  // Boots decide and not tasks: a run that has just begun, or recovers from an outage, has no tasks yet.
+  // Looks at the machines that boot instead of the tasks: a run that has just begun, or recovers from an outage, has no
+  // tasks yet.
   dropBoots(machines, isDropped, target.desired?.templateHash ?? "");
   // A change that is applied again during its rollback is abandoned again.
   if (!isBadAgain(desired, memory)) takeBack(machines, desired.templateHash);

@@ -10,7 +10,8 @@ import { show, type Teller } from "../status/report.ts";
 import { questionOf } from "./see.ts";
 
 /**
- * How long a pool that waits for a window or a person is watched after an event (ms); then only events wake the run.
+ * How long a pool that waits for a window or a person is still watched after an event (ms); after that, only events and
+ * deadlines wake the run.
  */
 const watchedAfterNewsMs = 30_000;
 
@@ -19,15 +20,18 @@ const endsUnreported: readonly Blocked["reason"][] = ["ProtectedRemain", "NodeUn
 
 type Resting = Seen<"settings" | "target" | "machines" | "tasks" | "loop" | "view">;
 
-/** Reports the steps that a plan has begun, without an await of its own, which would change recorded histories. */
+/**
+ * Reports the steps that a plan has begun. The function is not async, because another await would not fit recorded
+ * histories.
+ */
 export function reportTurn(rollout: Telling & Part<"loop">, turn: Turn, teller: Teller): Promise<void> {
   rollout.loop.hasNewStage = false;
   return show(rollout, turn, teller);
 }
 
 /**
- * Records since when the pool is unchanged. Returns what is still awaited if that has taken too long and nothing
- * explains the wait.
+ * Records since when the pool is unchanged. If the `settle` deadline has passed and nothing explains the wait, returns
+ * a message about what the run still waits for; otherwise returns InTime.
  */
 export function noteSettling(
   rollout: Resting & Part<"loop">,
@@ -36,7 +40,8 @@ export function noteSettling(
 ): "InTime" | { overdue: string } {
   const { loop } = rollout;
   const isSettling = isWaitingForNothing(rollout, turn);
-  // A pool that was unchanged while another wait lasted begins to settle when that wait is over.
+  // If the run waited for something else while the pool was unchanged, the `settle` deadline counts from the end of
+  // that wait.
   const fingerprint = `${pool.fingerprint}${isSettling ? "" : " at rest"}`;
   if (loop.settling.fingerprint !== fingerprint) loop.settling = { fingerprint, since: Date.now() };
   const isOverdue = isSettling && !isWoken(loop) && Date.now() >= settleEnd(rollout);
@@ -49,7 +54,7 @@ async function untilDue(rollout: Resting, turn: Turn, pool: PoolSnapshot): Promi
   await sleepOrWatch(rollout, pool, { until, watchUntil: watchTime(rollout, turn, { pool, until }) });
 }
 
-/** Rests after a read, and reports each new step of the running tasks meanwhile. */
+/** Waits until the next read is due, and reports each new step of the running tasks meanwhile. */
 export async function rest(rollout: Telling & Part<"loop">, turn: Turn, pool: PoolSnapshot): Promise<void> {
   const scope = new CancellationScope();
   const resting = scope.run(() => untilDue(rollout, turn, pool));
@@ -106,7 +111,7 @@ function watchTime(
   const { target, tasks, view, loop, settings: { durations } } = rollout;
   const { replicas = 0 } = target.desired ?? {};
   const { machines, leaving, ready, old } = pool.counts;
-  // machine-controller is expected to choose a machine to remove, or to create one.
+  // True while machine-controller is expected to choose a machine to remove, or to create one.
   const isNextOwed = pool.waiting.length === 0 && old > 0 && !isFull(rollout);
   const isOwed = ready > replicas || machines - leaving < replicas || isNextOwed;
   if (!isIdle(tasks) && !isOwed) return 0;
@@ -127,7 +132,7 @@ async function sleepOrWatch(
   const isWatched = watchUntil > Date.now() + 50;
   const changed = isWatched ? scope.run(() => watch(rollout, pool, watchUntil)) : woken;
   try {
-    // The result decides and not the time, as the clock of the worker that watched may be ahead.
+    // Looks at the result of the watch instead of the time, because the clock of the worker that watched may be ahead.
     const isNews = await Promise.race([woken.then(() => true), changed]);
     if (!isNews) await woken;
   } finally {

@@ -10,7 +10,7 @@ import { isBadAgain, isLastGood } from "../state/target.ts";
 import { callOff } from "../state/tasks.ts";
 import { endAborted, releaseAll } from "./endings.ts";
 
-/** Whether the next step needs another read of everything. */
+/** LookAgain: the reconcile ends, and the next one reads everything again. GoOn: the reconcile continues. */
 export type Next = "LookAgain" | "GoOn";
 
 /**
@@ -18,7 +18,7 @@ export type Next = "LookAgain" | "GoOn";
  */
 const holdsAll = "rolling-back";
 
-/** More new machines than any surge creates. */
+/** Maximum number of machines that have not joined, more than any surge creates. */
 const chosenAtMost = 500;
 
 /** How often a failed change that is applied again is reverted before a person has to act. */
@@ -27,7 +27,10 @@ const takenBackAtMost = 30;
 /** The groups that a rollback changes. */
 type RollingBack = Telling & Part<"target" | "people" | "waves" | "machines" | "tasks" | "memory" | "loop">;
 
-/** Makes the last good template the desired one during a rollback. */
+/**
+ * During a rollback, writes the last good template into the pool if it is not desired. Returns LookAgain after that,
+ * and GoOn if nothing has to be restored.
+ */
 export async function restoreLastGood(rollout: RollingBack, desired: Desired): Promise<Next> {
   const { settings: { pool }, memory } = rollout;
   const { rollback, lastGood } = memory;
@@ -40,7 +43,8 @@ export async function restoreLastGood(rollout: RollingBack, desired: Desired): P
   await report(rollout, { phase: "RollingBack", reason: rollback.kind, message }, { convergedTemplateHash: holdsAll });
   try {
     await chooseUnproven(rollout, desired);
-    // The attempt counts even if nothing changed, as a template that cannot be restored must not be retried forever.
+    // The attempt counts even if nothing changed, because a template that cannot be restored must not be retried
+    // forever.
     rollback.reapplied += 1;
     await write.ensureLastGoodRestored.executeWithOptions(
       { summary: `Restore the template of revision ${lastGood?.revision}` },
@@ -70,7 +74,8 @@ async function chooseUnproven(
   );
 }
 
-// Without a last good template, the failed change stays held, and a person has to apply a good one.
+// Ends the rollback if the last good template no longer exists: new machines of the failed change stay held, and a
+// person has to apply a good template.
 async function giveUpRestoring(rollout: Telling & Part<"memory">, error: unknown): Promise<Next> {
   const trouble = troubleOf(error);
   if (trouble.kind !== "halt" || trouble.reason !== "LastGoodMissing") throw error;
@@ -91,7 +96,7 @@ function noteConfig(rollout: Part<"memory" | "view">, rollback: Rollback, { spec
   quarantine(rollout, rollback.bad);
 }
 
-// A third spec is a change like any other, and ends the rollback.
+// A spec that is neither the failed nor the last good one is a new change, which ends the rollback.
 async function leaveWayBack(rollout: RollingBack, desired: Desired): Promise<Next> {
   rollout.memory.rollback = null;
   const message = "Rollback cancelled: the desired template changed";
@@ -117,7 +122,10 @@ async function askPerson(rollout: Telling): Promise<Next> {
 
 // Aborts on request of a person: removes marks, holds and cordons of Ostler, and rolls back to the last good template.
 
-/** Begins a requested abort; returns a result if there is no last good template to roll back to. */
+/**
+ * Begins an abort if a person has requested one. Returns a result, which ends the run, if there is no other last good
+ * template to roll back to; otherwise undefined.
+ */
 export async function answerAbort(
   rollout: RollingBack & Part<"slots">,
   desired: Desired,

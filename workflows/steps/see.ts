@@ -1,4 +1,4 @@
-/** Reads the machines of a run. */
+/** Reads the machines of a pool, and updates the state of the run with what has changed. */
 import type { Desired, DesiredState, Member, PoolQuestion, PoolSnapshot, Rules } from "../contracts/mod.ts";
 import { stillNews } from "../policy/in_place.ts";
 import { supplierOf } from "../policy/supplier.ts";
@@ -9,7 +9,7 @@ import { recordGone } from "../state/results.ts";
 import { addNews, type Part, type Seen, warn } from "../state/rollout.ts";
 import { giveBackSlots } from "./slots.ts";
 
-/** Returns the question by which this run reads its pool. */
+/** Returns the parameters with which this run reads the machines of its pool. */
 export function questionOf(
   { settings, machines, people }: Seen<"settings" | "machines"> & Partial<Seen<"people">>,
   desired: Desired,
@@ -27,8 +27,8 @@ export function questionOf(
 }
 
 /**
- * Returns the question of a reconcile, which also names skipped machines, machines that were set aside, and machines
- * whose update failed.
+ * Returns the parameters of the read in a reconcile, which also name the machines that were skipped or set aside and
+ * those whose update failed, so that the snapshot shows which of them are gone.
  */
 function lookQuestionOf(
   { people, ...rollout }: Seen<"settings" | "people" | "machines">,
@@ -41,8 +41,8 @@ function lookQuestionOf(
 }
 
 /**
- * Returns the next question of a reconcile unless the desired state changes; undefined while the desired state is
- * unknown.
+ * Returns the parameters that the next read of the machines will have if the desired state stays the same; undefined
+ * while the desired state is unknown or not observed by machine-controller.
  */
 export function nextQuestionOf(
   { settings, people, machines, target: { desired, rules } }: Seen<"settings" | "people" | "machines" | "target">,
@@ -52,8 +52,8 @@ export function nextQuestionOf(
 }
 
 /**
- * Reads the desired state and the machines at once. The reconcile uses the machines unless the desired state changes what
- * it has to ask about them.
+ * Reads the desired state and the machines in one activity. `look` then uses these machines, unless the new desired
+ * state changes the parameters of their read.
  */
 export async function readRound(
   { machines, tasks }: Part<"machines" | "tasks">,
@@ -83,7 +83,7 @@ export async function see(
   return pool;
 }
 
-/** Milliseconds that a machine typically waits for a condition; a longer wait is reported. */
+/** Milliseconds after which the wait of a machine for a condition is reported. */
 const usualMs = 30_000;
 
 /** Emits one Event for each condition for which a joining or leaving machine has waited for 30 s. */
@@ -104,7 +104,10 @@ export function noteLacks({ tasks, view }: Part<"tasks" | "view">, { lacking = [
   }
 }
 
-/** Reads the machines, as many as matter next. */
+/**
+ * Reads the machines, or uses those that were read with the desired state, and updates the state of machines, skips and
+ * waves.
+ */
 async function look(
   { settings, people, machines, tasks, waves, view }:
     & Seen<"settings">
@@ -157,8 +160,8 @@ function dropUnknown({ people, view }: Part<"people" | "view">, { unknown = [] }
 }
 
 /**
- * Returns the failed machines that may still exist. A failed machine that is Ready is in no list, so all are kept while
- * the lists do not name every machine.
+ * Returns the failed machines that may still exist: all of them if the snapshot may not list every machine, because a
+ * failed machine that is Ready is in no list.
  */
 function stillThere(failed: string[], { counts, waiting, joining }: PoolSnapshot, limit: number): string[] {
   const unlisted = counts.updated - counts.updatedReady - waiting.length - joining.length;
@@ -182,7 +185,10 @@ function forgetTaken(
   if (left.length < people.takenDoubts.length) people.takenDoubts = left;
 }
 
-/** Returns machines that were drained and are no longer listed. */
+/**
+ * Returns the machines that were being drained and are no longer listed; empty if the snapshot does not list all
+ * machines.
+ */
 function missedIn(
   { leaving, old, ill, counts }: PoolSnapshot,
   { machines, tasks }: Seen<"machines" | "tasks">,

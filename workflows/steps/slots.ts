@@ -1,6 +1,6 @@
 /**
- * Slots of the budget that all pools share: taken before a replacement begins, and given back when the old machine is
- * gone.
+ * Slots of the budget that all pools share: the run takes a slot before a replacement begins, and gives it back when
+ * the old machine is gone.
  */
 import type { BudgetName, Desired, Member, SlotAnswer, Urgency } from "../contracts/mod.ts";
 import type { Blocked } from "../policy/turn.ts";
@@ -15,8 +15,8 @@ const askAgainMs = { first: 15_000, most: 120_000 };
 type Sharing = Seen<"settings" | "target" | "machines" | "tasks"> & Part<"slots">;
 
 /**
- * Takes a slot for a machine; returns what blocks it when all slots are taken. A machine that is already out of service
- * (`begun`) takes a free slot before all pools that wait for one.
+ * Takes a slot for a machine. Returns undefined if the machine has a slot now or needs none, otherwise why it got none.
+ * A machine that is already out of service (`begun`) takes a free slot before all pools that wait for one.
  */
 export async function takeSlot(
   rollout: Sharing,
@@ -79,7 +79,10 @@ function urgencyOf({ rules }: Seen["target"]): { urgency?: Urgency } {
   return urgency === undefined ? {} : { urgency };
 }
 
-/** Only one control plane of a cluster is out at a time, even if other machines are out or a policy allows more. */
+/**
+ * Control planes have a budget of their own, so that only one of a cluster is out of service at a time, even if other
+ * machines are out or a policy allows more.
+ */
 function budgetOf({ desired }: Seen["target"]): { of?: BudgetName } {
   return desired?.isControlPlane ? { of: "ControlPlanes" } : {};
 }
@@ -96,7 +99,7 @@ function adoptSlots(
   return unknown.length > 0 ? "Adopted" : "NoneLeft";
 }
 
-/** Gives back the slots of replacements that have ended; every slot with `all`. */
+/** Gives back the slots of replacements that have ended; with `all`, gives back every slot of the pool. */
 export async function giveBackSlots(rollout: Sharing, all = false): Promise<void> {
   const { settings: { pool }, slots, target } = rollout;
   const keep = all ? [] : keptOf(rollout);
@@ -135,8 +138,8 @@ function outOfPlanes(rollout: Seen<"target" | "machines" | "tasks">, { replicas 
 }
 
 /**
- * Counts missing machines without surge: a machine is missing from the start of its drain until another one has joined.
- * A failed machine has not joined.
+ * Counts missing machines of a pool without surge: a machine is missing from the start of its drain until another one
+ * has joined. A new machine that failed for good has not joined.
  */
 function missingOf(rollout: Seen<"machines" | "tasks" | "slots">, { replicas }: Desired): number {
   const { machines: { snapshot, draining, booting }, tasks } = rollout;
@@ -155,8 +158,8 @@ function failedOf({ machines: { failed }, slots: { held } }: Seen<"machines" | "
 }
 
 /**
- * Counts old machines that are being removed or are about to be. An old machine whose new machine failed stays until
- * there is another new machine, and needs no slot meanwhile.
+ * Counts old machines that are being removed, or will be because new machines replace them. An old machine whose new
+ * machine failed stays until there is another new machine, and needs no slot meanwhile.
  */
 function goingOf({ machines: { snapshot, failed }, target: { desired } }: Seen<"machines" | "target">): number {
   if (!snapshot) return 0;

@@ -1,13 +1,13 @@
-/** The votes of an etcd in words, for the page and the command line; pure. */
+/** The votes of an etcd cluster in words, for the page in the web UI and for the command line. */
 
-/** Numbers of voters, of healthy ones, and of votes that a decision needs (0 if the members are unknown). */
+/** Number of voters, of healthy voters, and of votes that a quorum needs (0 if the members are unknown). */
 export interface Votes {
   voters: number;
   healthy: number;
   quorum: number;
 }
 
-/** Lost: no decision is possible. Critical: the next failure loses the quorum. */
+/** Lost: etcd has no quorum. Critical: one more failure loses the quorum. Well: at least one more member may fail. */
 export type VotesState = "Unknown" | "Lost" | "Critical" | "Well";
 
 const words = ["none", "one", "two", "three", "four"];

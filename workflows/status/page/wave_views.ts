@@ -1,8 +1,11 @@
-/** Renders the waves of a rollout for people. */
+/** Describes the waves of a rollout for people. */
 import type { Rules, WaveState, WaveView } from "../../contracts/mod.ts";
 import { waveTargets } from "../../policy/waves.ts";
 
-/** Returns one view per wave, in order. */
+/**
+ * Returns the state of each wave, from the first to the last; `asking` is whether the gates of the current wave are
+ * being evaluated.
+ */
 export function waveViews(
   { rules, replicas, wave, asking }: { rules: Rules; replicas: number; wave: WaveState; asking: boolean },
 ): WaveView[] {
