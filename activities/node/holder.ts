@@ -1,7 +1,7 @@
 /** Values of annotations that name the pool for which Ostler holds a machine, or marks or cordons a node. */
 import type { PoolKind, PoolRef } from "../../workflows/contracts/mod.ts";
 
-/** The word for each kind of pool; a PoolRef without a kind is a MachineDeployment. */
+/** The word for each kind of pool; a PoolRef without a kind is of the default backend. */
 const words: Partial<Record<PoolKind, string>> = { ScalingGroup: "scaling-group", NodePool: "node-pool" };
 
 /**

@@ -1,5 +1,5 @@
 /** The actions that a cluster needs from its administrator, as sentences; pure. */
-import { counted } from "../view/counted.ts";
+import { counted } from "../../workflows/policy/counted.ts";
 import { duration } from "../view/durations.ts";
 import type { ClusterView } from "./cluster_view.ts";
 import type { Place, Renewals } from "./places.ts";

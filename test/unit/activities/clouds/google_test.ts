@@ -189,7 +189,10 @@ Deno.test("openGoogle: returns no bounds for a group without an autoscaler, and 
   const { min, max } = await driver.group(spec.id) ?? {};
   deepEqual([min, max], [0, 1000]);
   for (const token of ["a", "b"]) await driver.order({ group: spec.id, token });
-  await rejects(driver.order({ group: spec.id, token: "c" }), { type: "CloudRefused", message: /its maximum of 4 instances$/ });
+  await rejects(driver.order({ group: spec.id, token: "c" }), {
+    type: "CloudRefused",
+    message: /its maximum of 4 instances$/,
+  });
   equal(world.cloud.group(spec.id)?.size, 4);
 });
 
