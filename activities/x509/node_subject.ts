@@ -29,7 +29,10 @@ interface Attribute {
   text: string;
 }
 
-// Host names, addresses and all other extensions are attributes of the request: it must have none.
+/**
+ * Returns the attributes of the request's subject, such as its common name; undefined for a malformed request, or one
+ * with attributes of its own (PKCS #10), which would ask for host names, addresses or other extensions.
+ */
 function subjectIn(der: Buffer): Attribute[] | undefined {
   const [info, ...signature] = elementsOf(contentOf(der, sequence) ?? Buffer.of()) ?? [];
   if (info?.tag !== sequence || signature.length !== 2) return undefined;

@@ -1,4 +1,4 @@
-/** Plans the upgrade of Kubernetes of a NodeVersion, with the decisions that the workflow uses. */
+/** Plans the upgrade of Kubernetes of a NodeVersion, with the same functions that decide in the workflow. */
 import { z } from "zod";
 import { type AskedKubernetes, readAskedKubernetes } from "../../activities/kubernetes/asked.ts";
 import { apiFindings, drainsImpossible, nodesNotReady } from "../../activities/kubernetes/check.ts";

@@ -60,7 +60,9 @@ export function parseOptions(args: readonly string[]): ReleaseOptions {
   const { output, draft, without, targets: named, help, "near-deno": isNearDeno, "sign-key": signKey, snapshot } =
     given;
   if (snapshot !== "" && !snapshotForm.test(snapshot)) {
-    throw new UsageError(`Invalid --snapshot "${snapshot}": accepted is a URL that ends in /debian/20260824T000000Z`);
+    throw new UsageError(
+      `Invalid --snapshot "${snapshot}": expected an http(s) URL that ends in /debian/ and a timestamp, such as 20260824T000000Z`,
+    );
   }
   return {
     ...{ output, isDraft: draft, help, isNearDeno, signKey, snapshot },

@@ -45,7 +45,7 @@ export interface Verdict {
   warnings?: string[];
 }
 
-/** Validates requests about one kind; a rejection denies the request and asks for a retry. */
+/** Validates requests about one kind. If it throws, the request is denied with a message that asks for a retry. */
 export type Admission = (request: AdmissionRequest, signal: AbortSignal) => Promise<Verdict>;
 
 /** Denies an invalid request; the message has the first three faults and the number of the others. */

@@ -14,7 +14,7 @@ export const recordAnnotations = {
   machine: "ostler.dev/machine",
   /** The machine that the ordered machine replaces. */
   donor: "ostler.dev/donor",
-  /** The inheritance of the new machine, as JSON. */
+  /** Labels, annotations and taints that the new node takes over from the node of the donor, as JSON. */
   inheritance: "ostler.dev/inheritance",
   /** The hash of the machine's target: its image and components. */
   target: "ostler.dev/target",
