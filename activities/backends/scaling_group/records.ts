@@ -14,7 +14,7 @@ export const recordAnnotations = {
   machine: "ostler.dev/machine",
   /** The machine that the ordered machine replaces. */
   donor: "ostler.dev/donor",
-  /** Labels, annotations and taints that the new node takes over from the node of the donor, as JSON. */
+  /** Labels, annotations and taints that the new node takes over from the old node, as JSON. */
   inheritance: "ostler.dev/inheritance",
   /** The hash of the machine's target: its image and components. */
   target: "ostler.dev/target",
