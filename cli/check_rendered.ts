@@ -96,7 +96,7 @@ function isTooLarge(text: string): boolean {
 }
 
 /** A user-data text, and the trial that it was rendered for. */
-export interface UserDataCheck {
+interface UserDataCheck {
   phase: Phase;
   provider: string;
   userData: string;

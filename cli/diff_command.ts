@@ -74,7 +74,7 @@ function changeText(terminal: Terminal, { phase, path, change, mode, patch }: Fi
 }
 
 /** The change of one file between the first and the second rendering. */
-export interface FileChange {
+interface FileChange {
   phase: Phase;
   path: string;
   change: "added" | "removed" | "changed";
@@ -85,7 +85,7 @@ export interface FileChange {
 }
 
 /** Returns the files that differ, in the order in which machines get them; removed files come last. */
-export function fileChanges(before: Rendering, after: Rendering): FileChange[] {
+function fileChanges(before: Rendering, after: Rendering): FileChange[] {
   const [left, right] = [byPlace(before), byPlace(after)];
   const places = [...new Set([...right.keys(), ...left.keys()])];
   return places.flatMap((place) => changeOf(left.get(place), right.get(place)));

@@ -43,7 +43,7 @@ export async function render(terminal: Terminal, options: RenderOptions): Promis
  * Writes a rendering as a tree: `bootstrap/` and `provisioning/` as on the machine, `bootstrap.yaml` and
  * `provisioning.yaml` (`.ign` for Ignition) as user-data, and `digest`. The folder must be new or empty.
  */
-export async function writeTree(rendering: Rendering, folder: string): Promise<void> {
+async function writeTree(rendering: Rendering, folder: string): Promise<void> {
   const files = machineFiles(rendering.config).filter(({ mode }) => mode !== "")
     .map((file) => ({ ...file, target: within(join(folder, file.phase), file.path) }));
   await refuseFilled(folder);
@@ -87,10 +87,10 @@ function within(folder: string, path: string): string {
 }
 
 /** Output formats. */
-export type RenderFormat = "text" | "json" | "yaml";
+type RenderFormat = "text" | "json" | "yaml";
 
 /** Prints everything that machines would boot with. */
-export function printRendering(terminal: Terminal, rendering: Rendering, format: RenderFormat): void {
+function printRendering(terminal: Terminal, rendering: Rendering, format: RenderFormat): void {
   if (format === "json") return terminal.out(`${JSON.stringify(plain(rendering), null, 2)}\n`);
   if (format === "yaml") return terminal.out(stringify(plain(rendering), { lineWidth: 0 }));
   terminal.out(summaryText(terminal, rendering));
@@ -98,7 +98,7 @@ export function printRendering(terminal: Terminal, rendering: Rendering, format:
 }
 
 /** Returns profile, machines, digest and the size of the user-data. */
-export function summaryText(terminal: Terminal, { profile, deployment, config, digest, userData }: Rendering): string {
+function summaryText(terminal: Terminal, { profile, deployment, config, digest, userData }: Rendering): string {
   const { namespace, name, kubelet } = deployment.deployment;
   const sizes = phases.map((phase) => `${phase} ${sizeText(userData[phase])}`).join(", ");
   const lines = {

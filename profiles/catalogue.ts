@@ -7,7 +7,7 @@ import type { OsProfile } from "./schema.ts";
 import { ubuntuProfile } from "./ubuntu/profile.ts";
 
 /** An OperatingSystemProfile that can be applied to any namespace. */
-export interface ProfileManifest {
+interface ProfileManifest {
   apiVersion: "operatingsystemmanager.k8c.io/v1alpha1";
   kind: "OperatingSystemProfile";
   metadata: { name: string };

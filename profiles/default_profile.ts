@@ -1,7 +1,7 @@
 import { utilityOf } from "./profile_fit.ts";
 
 /** The fields of a provider config that decide the default profile. */
-export interface ProfileChoice {
+interface ProfileChoice {
   operatingSystem: string;
   cloudProvider: string;
   operatingSystemSpec?: unknown;

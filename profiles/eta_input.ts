@@ -47,7 +47,7 @@ const pem = /^\s*-----BEGIN CERTIFICATE-----\s[\s\S]+-----END CERTIFICATE-----\s
 const parameter = z.union([z.string(), z.number(), z.boolean(), z.array(z.string())]);
 
 /** The data of an Eta template, named `it`. */
-export const EtaInput = z.strictObject({
+const EtaInput = z.strictObject({
   name,
   namespace: name,
   kubelet: z.string(),
@@ -94,7 +94,7 @@ export const EtaInput = z.strictObject({
   packages: z.array(z.string()),
   parameters: z.record(z.string(), parameter),
 });
-export type EtaInput = z.infer<typeof EtaInput>;
+type EtaInput = z.infer<typeof EtaInput>;
 
 /** Returns the data of Eta templates; throws ProfileRefused (RenderFailed) that names the invalid fields. */
 export function etaData(facts: RenderFacts): EtaInput {

@@ -10,7 +10,7 @@ export interface RegistryAuth {
 }
 
 /** Values that must never be visible outside a Secret; `hideSecrets` replaces them with placeholders. */
-export interface RenderSecrets {
+interface RenderSecrets {
   /** A token that can read this pool's two secrets and write its boot report, nothing else. */
   token: string;
   /** The whole kubeconfig, including the bootstrap token. */

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { type OsFile, type OsProfile, parseProfile, type ProfilePhase } from "./schema.ts";
 
 /** A file on the machine. */
-export interface NodeFile {
+interface NodeFile {
   path: string;
   /** Path relative to this module, without `.eta`. */
   template: string;

@@ -69,7 +69,7 @@ export const NodeSettings = z.object({
     form: "truth",
   }),
   restrictOomScoreAdj: setting(truth, "false", {
-    description: "Restrict containers' OOM scores to containerd's own; for machines without CAP_SYS_RESOURCE",
+    description: "Let no container have a lower OOM score than containerd; for machines without CAP_SYS_RESOURCE",
     form: "truth",
   }),
   kubernetesCaBundle: setting(certificates, "", {

@@ -3,7 +3,7 @@ import { ProfileRefused } from "./refusal.ts";
 import { type OsProfile, usableProviders } from "./schema.ts";
 
 /** The fields of a MachineDeployment that its profile must fit. */
-export interface FitInput {
+interface FitInput {
   operatingSystem: string;
   provider: string;
   operatingSystemSpec?: unknown;

@@ -13,7 +13,7 @@ import { type NodeRequest, nodeRequests, ourReason } from "../activities/node/no
 import { RecentApprovals } from "../activities/node/recent_approvals.ts";
 import { PendingJoins } from "./pending_joins.ts";
 
-export interface ApproverDeps {
+interface ApproverDeps {
   kube: Cluster;
   /** Namespace/name of the service account that machines use instead of a bootstrap token; "" without one. */
   account: string;

@@ -19,12 +19,12 @@ export function deploymentNameOf({ deployment, cluster }: Pick<Config, "deployme
  * Outcome of a check. NoWorkers: workers of this version do not poll, and workflows would stop if it became current.
  * Superseded: another controller made its version current since this process started, and that version has workers.
  */
-export type VersionOutcome = "Current" | "MadeCurrent" | "NoWorkers" | "Superseded";
+type VersionOutcome = "Current" | "MadeCurrent" | "NoWorkers" | "Superseded";
 
 /** Milliseconds until the next check. */
 const pauses = { current: 60_000, waiting: 5_000 };
 
-export interface VersionDeps {
+interface VersionDeps {
   connect: () => Promise<Client>;
   log: Pick<Logger, "info" | "warn">;
   signal: AbortSignal;

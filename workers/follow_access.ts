@@ -16,7 +16,7 @@ const lookEvery = 10_000;
 /** The part of a worker that is used here. */
 export type Connected = Pick<Worker, "getState" | "connection">;
 
-export interface FollowDeps {
+interface FollowDeps {
   server: TemporalServer;
   /** The running workers, each of which keeps its connection until moved. */
   workers: () => Connected[];

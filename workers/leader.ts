@@ -12,7 +12,7 @@ import type { Config } from "./config.ts";
 const leaseSeconds = 15;
 
 /** Milliseconds; `deadline` and `leave` together are shorter than a Lease, so that two controllers never lead. */
-export const leaderTimes = {
+const leaderTimes = {
   /** Between renewals; leadership survives one that fails. Renewals are most requests of an idle controller. */
   renew: 4_000,
   /** Without renewal for this long, a leader stops leading. */
@@ -26,7 +26,7 @@ export class LeaseLost extends Error {
   override name = "LeaseLost";
 }
 
-export interface LeaderDeps {
+interface LeaderDeps {
   config: Config;
   log: Pick<Logger, "info" | "warn">;
   signal: AbortSignal;

@@ -24,7 +24,7 @@ const openers = {
 type Cloud = keyof typeof openers;
 
 /** The settings of a cloud. */
-export interface CloudPlace {
+interface CloudPlace {
   cloud: Cloud | "";
   cloudPlace: string;
   cloudTag: string;

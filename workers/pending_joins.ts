@@ -11,7 +11,7 @@ const width = 20;
 /** Maximum pending requests of one user: a user with a token may send any number, and must not delay others. */
 const mostOfOne = 1_000;
 
-export interface PendingDeps {
+interface PendingDeps {
   judge: (request: NodeRequest) => Promise<Verdict>;
   log: Pick<Logger, "info" | "warn">;
   firstPause?: number;

@@ -48,7 +48,7 @@ export interface PoolNews {
   observed?: string;
 }
 
-export interface NotifierDeps {
+interface NotifierDeps {
   /** Signals the run of a pool, and returns that run if known. */
   notify: (news: PoolNews) => Promise<ReportedRun | void>;
   log: Pick<Logger, "info" | "warn">;

@@ -1,4 +1,4 @@
-/** The numbers of a Rollout that metrics use: few, because one exists for each pool. */
+/** The values of a Rollout that metrics use; only few, because the controller keeps them for each pool. */
 import { z } from "zod";
 import { issuedAt } from "../activities/config/renewal.ts";
 import type { RolloutObject } from "../activities/kube/resources.ts";

@@ -8,9 +8,9 @@ import { TemporalTrouble } from "./temporal_trouble.ts";
  * Milliseconds between attempts, doubled from `first` up to `last` after a refusal, and up to `away` after a failure,
  * for example while Temporal starts; and between checks while serving.
  */
-export const claimPauses = { first: 5_000, last: 300_000, away: 15_000, serving: 60_000 };
+const claimPauses = { first: 5_000, last: 300_000, away: 15_000, serving: 60_000 };
 
-export interface ServeDeps {
+interface ServeDeps {
   /** Throws ClusterConflict if the task queue belongs to another cluster. */
   claim: () => Promise<void>;
   log: Pick<Logger, "info" | "warn" | "error">;

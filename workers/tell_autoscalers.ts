@@ -30,7 +30,7 @@ const groups: Resource<string> = {
   schema: ScalingGroup.transform(({ metadata: { uid, generation } }) => `${uid} ${generation}`),
 };
 
-export type AutoscalerDeps = Pick<ObjectNews, "tell" | "every"> & Required<Pick<InformerDeps<never>, "kube" | "log">>;
+type AutoscalerDeps = Pick<ObjectNews, "tell" | "every"> & Required<Pick<InformerDeps<never>, "kube" | "log">>;
 
 /** Signals the run of each strategy until `signal` aborts; a change of any group is signalled to all strategies. */
 export async function tellAutoscalers({ kube, log, ...news }: AutoscalerDeps, signal: AbortSignal): Promise<void> {

@@ -23,7 +23,7 @@ const images: Resource<ImageFacts> = {
   }),
 };
 
-export type ImageDeps = Pick<ObjectNews, "tell" | "every"> & Required<Pick<InformerDeps<never>, "kube" | "log">>;
+type ImageDeps = Pick<ObjectNews, "tell" | "every"> & Required<Pick<InformerDeps<never>, "kube" | "log">>;
 
 /**
  * Signals the run of each image that is not accepted, again and again until `signal` aborts, because the image may have

@@ -29,7 +29,7 @@ const records: Resource<RecordFacts> = {
   }),
 };
 
-export type JoiningDeps = Pick<ObjectNews, "tell" | "every"> & Required<Pick<InformerDeps<never>, "log">> & {
+type JoiningDeps = Pick<ObjectNews, "tell" | "every"> & Required<Pick<InformerDeps<never>, "log">> & {
   kube: Cluster;
 };
 

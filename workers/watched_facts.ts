@@ -28,7 +28,7 @@ export interface RolloutFacts {
   notices: Notice[];
 }
 
-export interface PolicyFacts {
+interface PolicyFacts {
   namespace: string;
   /** Changes when the policy changes. */
   version: string;

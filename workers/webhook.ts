@@ -29,7 +29,7 @@ import { serveMetrics } from "./metrics/serve_metrics.ts";
 import { runProcess } from "./run_process.ts";
 
 /** Milliseconds. */
-export const webhookTimes = {
+const webhookTimes = {
   /** Interval of checks of certificate and registration: while something changes, and otherwise. */
   rest: { soon: 5_000, usual: 60_000 },
   /** The longest time for a change of the certificate to reach all webhooks and API servers. */

@@ -12,7 +12,7 @@ import type { Config } from "./config.ts";
 import { deploymentNameOf } from "./current_version.ts";
 
 /** The dependencies of activities: the cluster, the current PEM of its CA, and the metrics. */
-export interface StepMeans {
+interface StepMeans {
   kube: Cluster;
   clusterCa: () => string;
   measures?: Measures;

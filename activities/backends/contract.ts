@@ -281,7 +281,7 @@ export interface Waker {
 }
 
 /** Watches the objects that show whether a template is observed, so that the answer needs no request. */
-export interface TemplateWatch {
+interface TemplateWatch {
   /** Begins to watch, so that the first change after a pause needs no more requests than later ones. */
   begin(): void;
   /** Returns whether the controller has certainly not observed the desired state; false if that is unknown. */

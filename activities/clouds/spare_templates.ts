@@ -1,14 +1,14 @@
 /** Chooses boot templates to delete; pure. Clouds limit their number, such as AWS to 10,000 versions of a template. */
 
 /** A template that Ostler made. */
-export interface OwnTemplate {
+interface OwnTemplate {
   id: string;
   /** Creation time of the template (epoch ms). */
   since: number;
 }
 
 /** Number of newest templates that are kept for rollbacks by hand. */
-export const templatesKept = 10;
+const templatesKept = 10;
 /** Age (ms) below which a template is not deleted, because a group may be about to use it. */
 const ripeMs = 86_400_000;
 /** Milliseconds before that age in which a template is not used again, because its deletion may have begun. */

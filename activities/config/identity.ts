@@ -9,7 +9,7 @@ import { ifFound, statusOf } from "../kube/status.ts";
 import { ownerAnnotation } from "./names.ts";
 import { refused } from "../failures.ts";
 
-export interface IdentityOrder {
+interface IdentityOrder {
   pool: PoolRef;
   /** Whether the provider is edge, where the user's script also fetches the bootstrap secret. */
   isEdge: boolean;

@@ -16,7 +16,7 @@ import { ownerAnnotation } from "./names.ts";
 import { claim, ownerOf } from "./identity.ts";
 
 /** A kept profile and settings: the inputs of a config besides the template. */
-export interface KeptProfile {
+interface KeptProfile {
   profile: OsProfile;
   /** Settings of the MachineDeployment when the profile was kept. */
   settings: Record<string, string>;

@@ -6,7 +6,7 @@
 import { Buffer } from "node:buffer";
 
 /** Owners of the tokens in a text. */
-export interface TokenOwners {
+interface TokenOwners {
   /** Service accounts as `namespace/name`. */
   accounts: string[];
   /** Ids of bootstrap tokens. */
@@ -19,7 +19,7 @@ const encodedFiles = /[A-Za-z0-9+/]{32,}={0,2}/g;
 const layers = 3;
 
 /** The account that a token claims. */
-export interface TokenAccount {
+interface TokenAccount {
   /** Service account as `namespace/name`. */
   account: string;
   /** UID of that service account; "" if the token has none. */

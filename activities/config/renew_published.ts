@@ -92,8 +92,8 @@ function isOurs(pool: PoolRef): (standing: Standing) => boolean {
 // Without the provisioning secret no machine joins, and only rendering creates its content.
 function refuseWithout({ name, found }: Standing, pool: PoolRef): void {
   if (found) return;
-  const state = `Secret "${name}" is missing; the next publication creates it`;
-  throw missing(`Failed to renew all credentials of "${ownerOf(pool)}": ${state}`);
+  const state = "it is missing, and the next publication creates it; the other Secrets are renewed";
+  throw missing(`Failed to renew the credentials of "${ownerOf(pool)}" in Secret "${name}": ${state}`);
 }
 
 interface Work {

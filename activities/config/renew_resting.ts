@@ -19,7 +19,7 @@ import { areUsable, fits, timesOf } from "./publication.ts";
 import { inOrder } from "./artefacts.ts";
 import { type Publisher, readWork, type Work, writePublication } from "./publish_config.ts";
 
-export interface RestOrder {
+interface RestOrder {
   pool: PoolRef;
   rest: Rest;
 }

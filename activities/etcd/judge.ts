@@ -2,7 +2,6 @@
 import type { EtcdMember, EtcdSurvey } from "../../workflows/contracts/mod.ts";
 import { hostOf, hostOfAddress } from "./endpoint.ts";
 import { doubtsOfMembers, named } from "./member_doubts.ts";
-import { leavingDoubts } from "./quorum.ts";
 
 const mostSentences = 5;
 
@@ -33,11 +32,6 @@ export function doubtsOf(survey: EtcdSurvey): Doubt[] {
  */
 export function wordsOf(survey: EtcdSurvey): string[] {
   return bounded(doubtsOf(survey).map(({ says }) => says));
-}
-
-/** Returns the reasons not to stop a member's machine, temporarily or for good, including the loss of its vote. */
-export function doubtsOfLeaving(survey: EtcdSurvey, memberId: string): string[] {
-  return bounded([...leavingDoubts(survey, memberId), ...doubtsOf(survey).map(({ says }) => says)]);
 }
 
 /** Returns at most five sentences, and if there are more, "and … more" with their number. */

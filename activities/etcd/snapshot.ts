@@ -17,7 +17,7 @@ export interface SnapshotSink {
   write(name: string, bytes: AsyncIterable<Uint8Array>): Promise<void>;
 }
 
-export interface SnapshotOrder {
+interface SnapshotOrder {
   /** Name of the file: letters, digits, `.`, `_` and `-`. */
   name: string;
   sink: SnapshotSink;

@@ -9,7 +9,7 @@ import { calledOff } from "./exchange.ts";
 import { EtcdFault } from "./fault.ts";
 import type { SnapshotSink } from "./snapshot.ts";
 
-export interface UrlSinkOptions {
+interface UrlSinkOptions {
   /** Token that is sent as `Authorization: Bearer`, only over https or to localhost. */
   token?: string;
   /** PEM of the server's CA; default: the CAs of the system. */

@@ -20,7 +20,7 @@ export interface Patience extends Pace {
 const defaultPatience: Patience = { machine: 2000, wave: 10_000, metric: 10_000, grace: 30_000 };
 
 /** How gates are evaluated. */
-export interface GateManner {
+interface GateManner {
   patience?: Patience;
   /** Prometheus servers that an administrator allows; none by default. */
   metrics?: MetricsAccess | undefined;

@@ -22,7 +22,7 @@ export interface Subject {
 }
 
 /** The nodes of a subject, and the names of those that are not registered. */
-export interface SubjectNodes {
+interface SubjectNodes {
   found: V1Node[];
   absent: string[];
 }

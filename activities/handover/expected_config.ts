@@ -21,7 +21,7 @@ import { listEach } from "./listing.ts";
 import { installedAnnotation } from "./names.ts";
 
 /** The profiles as they are once Ostler has started, by "namespace/name". */
-export type ExpectedProfiles = ReadonlyMap<string, OsProfileObject>;
+type ExpectedProfiles = ReadonlyMap<string, OsProfileObject>;
 
 /** The parameters of a rendering that are the same for all pools of a cluster. */
 export interface ExpectedRenderer {

@@ -68,7 +68,7 @@ function seenOf(object: unknown): Omit<MachineOfPool, "pool"> {
 }
 
 /** A machine or a node with annotations of Ostler. */
-export interface Marked {
+interface Marked {
   kind: "Machine" | "Node";
   namespace: string;
   name: string;

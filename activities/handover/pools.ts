@@ -13,7 +13,7 @@ import { type Head, headOf, listEach, listSecretHeads } from "./listing.ts";
 import { type MachineOfPool, readMachines } from "./machines.ts";
 
 /** The bootstrap secret of the pool's machines. */
-export interface BootSecret {
+interface BootSecret {
   /**
    * "OSM": has no owner annotation, because Operating System Manager sets none. "Claimed": made by Operating System
    * Manager, and claimed with the annotation by Ostler. "Ostler": published by Ostler. "Other": owned by another pool.

@@ -43,7 +43,7 @@ async function leaseIn(
 }
 
 /** Deployments that have or want pods, as "namespace/name", by system. */
-export interface AtWork {
+interface AtWork {
   osm: string[];
   ours: string[];
 }

@@ -61,7 +61,7 @@ export async function readProfiles(kube: Kube): Promise<Map<string, KnownProfile
  * Returns fields and values that only Ostler knows; Operating System Manager ignores them, and treats all text as Go
  * templates.
  */
-export function unknownToOsm(spec: Said): string[] {
+function unknownToOsm(spec: Said): string[] {
   const { templating, parameters, ignitionVersion, osName } = spec;
   return [
     ...(templating === "eta" ? ["templating: eta"] : []),

@@ -20,7 +20,7 @@ import { releaseSecrets } from "./release_secrets.ts";
 import { releaseTokens, type TokenSeen } from "./tokens.ts";
 
 /** Dependencies of the release of a pool. */
-export interface Releaser extends Place {
+interface Releaser extends Place {
   kube: Cluster;
   /** Machines fetch their user-data with this token from now on. */
   getterToken: string;

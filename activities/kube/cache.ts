@@ -19,7 +19,7 @@ interface Answer {
   next?: Promise<unknown>;
 }
 
-export interface Freshness {
+interface Freshness {
   /** Age in milliseconds at which an answer no longer counts; with 0 only callers that wait together share one. */
   freshMs?: number;
   now?: number;

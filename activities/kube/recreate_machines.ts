@@ -16,7 +16,7 @@ export function recreation(now: number): { spec: { template: { metadata: { annot
 }
 
 /** The state of a MachineDeployment for which a person has seen the plan. */
-export interface RecreationOrder {
+interface RecreationOrder {
   pool: PoolRef;
   generation: number | undefined;
   /** Epoch ms. */

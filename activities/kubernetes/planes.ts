@@ -20,7 +20,7 @@ export interface Planes {
 }
 
 /** The facts about all nodes; a map lacks the nodes whose facts are unknown. */
-export interface PlaneSources {
+interface PlaneSources {
   nodes: readonly GroupNode[];
   /** The ScalingGroup and the machine of a control plane, by the name of its node. */
   seats: ReadonlyMap<string, { group: string; machine: string }>;

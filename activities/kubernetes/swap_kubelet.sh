@@ -23,13 +23,17 @@ is_up() {
   [ "$port" = 0 ] || [ "$(curl -q --silent --max-time 5 "http://127.0.0.1:${port:-10248}/healthz")" = ok ]
 }
 
-# comes_up: waits until the same process was up for a while, because systemd restarts a kubelet that crashes.
+# comes_up: waits until the same process was up for a while, because systemd restarts a kubelet that crashes. One check
+# never suffices, however long it takes.
 comes_up() {
   end=$(($(date +%s) + bound)) last='' since=0
   while [ "$(date +%s)" -le "$end" ]; do
     if is_up; then
-      if [ "$pid" != "$last" ]; then last=$pid since=$(date +%s); fi
-      if [ $(($(date +%s) - since)) -ge "$settle" ]; then return 0; fi
+      if [ "$pid" != "$last" ]; then
+        last=$pid since=$(date +%s)
+      elif [ $(($(date +%s) - since)) -ge "$settle" ]; then
+        return 0
+      fi
     else
       last=''
     fi

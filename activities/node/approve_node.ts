@@ -14,7 +14,7 @@ export interface KnownPools {
   uidOf(pool: PoolRef): string | undefined;
 }
 
-export interface ApproveDeps {
+interface ApproveDeps {
   kube: Cluster;
   pools: KnownPools;
   /** Service account, as namespace/name, that machines boot with instead of a token; "" for none. */

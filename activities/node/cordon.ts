@@ -13,7 +13,7 @@ export const cordonedByAnnotation = "ostler.dev/cordoned-by";
 /** Annotation of a Node from which Ostler keeps the autoscaler off; its value is that of `holderOf`, too. */
 export const keptByAnnotation = "ostler.dev/scale-down-disabled-by";
 
-export interface NodeOf {
+interface NodeOf {
   pool: PoolRef;
   node: string;
 }

@@ -2,7 +2,7 @@
 import type { Member, RepairRules } from "../../workflows/contracts/mod.ts";
 import type { NodeFacts } from "./node_facts.ts";
 
-export type Illness = NonNullable<Member["ill"]>;
+type Illness = NonNullable<Member["ill"]>;
 
 /** Rules of pools without repair: machines count as unhealthy, but are never replaced. */
 export const neverRepaired: RepairRules = { enabled: false, notReadyFor: 0, conditions: [], maxUnhealthy: 100 };

@@ -26,7 +26,7 @@ interface Claimant {
 }
 
 /** The node that a machine names. */
-export interface ClaimedNode {
+interface ClaimedNode {
   name: string;
   providerId?: string;
 }

@@ -5,7 +5,7 @@ import type { Resource } from "../kube/resources.ts";
 import { nodeNameIn } from "../x509/node_subject.ts";
 
 /** Kubelets request the certificate they register with from this signer. */
-export const nodeSigner = "kubernetes.io/kube-apiserver-client-kubelet";
+const nodeSigner = "kubernetes.io/kube-apiserver-client-kubelet";
 
 export interface NodeRequest {
   name: string;

@@ -4,7 +4,7 @@
  */
 
 /** Milliseconds for which a request keeps a name; a kubelet registers within seconds of its certificate. */
-export const givenMs = 5 * 60_000;
+const givenMs = 5 * 60_000;
 
 interface Given {
   /** Name of the certificate request. */

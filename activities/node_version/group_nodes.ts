@@ -76,7 +76,7 @@ export async function readGroupNodes(kube: Cluster): Promise<GroupNode[]> {
 }
 
 /** The nodes of instances by provider ID in lower case. */
-export interface InstanceNodes {
+interface InstanceNodes {
   nodes: Map<string, GroupNode>;
   /** Names of nodes that share a provider ID; `nodes` lacks them: any may be the node of the instance. */
   twins: Map<string, string[]>;

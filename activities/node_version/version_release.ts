@@ -51,7 +51,7 @@ export function ensureVersionTold(
 const inProgress = ["Rolling", "HoldingAutoscaler", "OutsideWindow", "UpgradingKubernetes"];
 
 /** A condition; `isWell` for a reason that requires no action. */
-export interface ToldCondition {
+interface ToldCondition {
   type: string;
   status: "True" | "False" | "Unknown";
   reason: string;

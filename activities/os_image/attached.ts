@@ -11,7 +11,7 @@ export interface Attached {
   annotations: Readonly<Record<string, string>>;
 }
 
-export interface Attachments {
+interface Attachments {
   found: Attached[];
   /** Whether some were not read, because there were too many or one could not be read. */
   isPartial: boolean;

@@ -8,7 +8,7 @@ import type { Reference } from "./reference.ts";
 import type { Credentials } from "./registry/challenge.ts";
 
 /** The only namespace in which the worker may read Secrets of users. */
-export const pullSecretNamespace = "kube-system";
+const pullSecretNamespace = "kube-system";
 const secretType = "kubernetes.io/dockerconfigjson";
 
 const Entry = z.object({

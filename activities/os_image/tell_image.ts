@@ -47,7 +47,7 @@ export function ensureImageTold(
  * Returns a patch of the status, in which null removes a field. An accepted image stays accepted while findings are
  * inconclusive.
  */
-export function statusAfter(object: OSImage, finding: ImageFinding, at: string): Record<string, unknown> {
+function statusAfter(object: OSImage, finding: ImageFinding, at: string): Record<string, unknown> {
   if (finding.state === "Unknown") return afterDoubt(object, finding, at);
   const isAccepted = finding.state === "Accepted";
   const { image } = finding;

@@ -15,7 +15,7 @@ export interface AskedProfile {
 }
 
 /** A profile that the `approvedProfiles` of a policy do not contain. */
-export interface Unapproved extends AskedProfile {
+interface Unapproved extends AskedProfile {
   policy: string;
 }
 

@@ -2,7 +2,7 @@
 import type { Cluster } from "../cluster.ts";
 import { candidatesAmong, PolicyFault, readPolicies, readPolicy, type SelectedPool } from "./rules_for.ts";
 
-export type Protection = "Wait" | "Skip" | "Replace";
+type Protection = "Wait" | "Skip" | "Replace";
 
 /** The default: wait, because a user had a reason to protect the machine. */
 export const usualProtection: Protection = "Wait";

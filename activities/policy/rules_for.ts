@@ -28,7 +28,7 @@ export interface Candidate {
 }
 
 /** The rules of a pool, and all policies of its namespace. */
-export interface FoundRules {
+interface FoundRules {
   rules: Rules;
   policies: RolloutPolicyObject[];
 }
@@ -61,7 +61,7 @@ export function readPolicies(kube: Cluster, namespace: string): Promise<RolloutP
 export class PolicyFault extends Error {}
 
 /** Returns the rules of a pool from the policies of its namespace. Throws PolicyFault if a policy cannot be read. */
-export function rulesAmong(policies: RolloutPolicyObject[], pool: SelectedPool, now: number): Rules {
+function rulesAmong(policies: RolloutPolicyObject[], pool: SelectedPool, now: number): Rules {
   const [best, next] = candidatesAmong(policies, pool);
   if (!best) return defaultRules;
   if (next?.requirements !== best.requirements) return rulesOf(readPolicy(best.policy), now);

@@ -21,7 +21,7 @@ export type Forecast = (
 ) => RolloutPlan;
 
 /** Dependencies of planning. `forecast` is passed in, because activities make no decisions. */
-export interface Planner {
+interface Planner {
   kube: Cluster;
   profileNamespace: string;
   forecast: Forecast;

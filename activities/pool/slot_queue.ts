@@ -33,7 +33,7 @@ const Place = z.object({
 type Place = z.infer<typeof Place>;
 
 /** Places in the queue, by pool. */
-export type Queue = Record<string, Place>;
+type Queue = Record<string, Place>;
 
 /** Reads the places of pools that still wait at `now` (epoch ms); an invalid annotation has none. */
 export function queueIn(annotations: Record<string, string> | undefined, now: number): Queue {
@@ -46,7 +46,7 @@ export function queueIn(annotations: Record<string, string> | undefined, now: nu
 }
 
 /** The request of a pool: `since` (epoch ms) is the time of the pool's first request, if the pool knows that. */
-export interface SlotRequest {
+interface SlotRequest {
   now: number;
   urgency: Urgency;
   limit: number;

@@ -99,7 +99,7 @@ function isAbout(time: string | undefined, end: string): boolean {
 }
 
 /** A slot of an upgrade: the machine or node, and its end (epoch ms; 0 for an invalid time). */
-export interface UpgradeSlot {
+interface UpgradeSlot {
   machine: string;
   until: number;
 }

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import type { EtcdStanding, Member, PoolQuestion, PoolSnapshot } from "../../workflows/contracts/mod.ts";
 
 /** The part of a question that decides how members are counted and listed. */
-export type SnapshotQuestion = Omit<PoolQuestion, "pool">;
+type SnapshotQuestion = Omit<PoolQuestion, "pool">;
 
 /**
  * Maximum bytes of JSON of all listed members together, because results of activities are stored in the workflow's

@@ -79,7 +79,7 @@ export async function awaitVictimGone(
 // Orders that are followed by a wait in the same activity: each is given once, and retried as often as if it had an
 // activity of its own.
 
-/** Maximum attempts of an order; the rollout reports a lasting failure, and reads again. */
+/** Maximum attempts of an order. If the last one fails too, the rollout reports that, and reads the pool again. */
 const triesAtMost = 8;
 /**
  * A first attempt that starts later than this (ms) after its schedule time was delayed by absent or busy workers;

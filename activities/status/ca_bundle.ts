@@ -5,7 +5,7 @@ import type { RenderFacts } from "../../profiles/mod.ts";
 import type { TrustedCas } from "../../workflows/contracts/mod.ts";
 
 /** Maximum number of digests of a bundle; a larger bundle has a single digest of all its certificates. */
-export const mostCas = 16;
+const mostCas = 16;
 /** Hex digits of a digest. */
 const digits = 16;
 

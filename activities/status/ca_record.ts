@@ -63,7 +63,7 @@ const clockMs = 60_000;
  * `Trusts`: the machine trusts all present CAs. `Lacks`: it may lack one of them. `Unknown`: it was created before the
  * first known bundle.
  */
-export type TrustState = "Trusts" | "Lacks" | "Unknown";
+type TrustState = "Trusts" | "Lacks" | "Unknown";
 
 /** The trust of one machine, and whether it may trust a CA that is not a present one. */
 export interface MachineTrust {

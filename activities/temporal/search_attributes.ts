@@ -9,7 +9,7 @@ const keyword = 2;
 export type SearchService = Pick<NativeConnection, "operatorService" | "workflowService">;
 
 /** The namespace of the runs, and the columns that Ostler fills: `columnsOf`. */
-export interface RunList {
+interface RunList {
   namespace: string;
   columns: readonly string[];
 }

@@ -13,7 +13,7 @@ export interface TemporalServer {
 }
 
 /** Values of flags, or from Ostler's own settings file; "" means unset. */
-export interface TemporalFlags {
+interface TemporalFlags {
   temporalAddress?: string | undefined;
   temporalNamespace?: string | undefined;
 }

@@ -12,7 +12,7 @@ export interface KeyedCertificate {
 }
 
 /** The subject of a certificate, and its validity. */
-export interface CertificateOrder {
+interface CertificateOrder {
   readonly commonName: string;
   readonly from: Date;
   readonly until: Date;

@@ -29,7 +29,7 @@ export interface Where {
 }
 
 /** The management cluster with profiles and configs, and their namespace. */
-export interface ManagementConfig {
+interface ManagementConfig {
   config: KubeConfig;
   namespace: string;
 }

@@ -8,7 +8,7 @@ import type { Terminal } from "../terminal.ts";
 import { UsageError } from "../usage_error.ts";
 
 /** A kubeconfig and its context. */
-export interface ClusterOptions {
+interface ClusterOptions {
   kubeconfig?: string;
   context?: string;
 }

@@ -32,7 +32,7 @@ export interface OpenRun {
 }
 
 /** The listed rollouts, and the total. */
-export interface OpenRuns {
+interface OpenRuns {
   runs: OpenRun[];
   total: number;
 }

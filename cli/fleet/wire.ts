@@ -7,7 +7,7 @@ export type Service = Server["service"]["workflowService"];
 type Described = Awaited<ReturnType<Service["describeSchedule"]>>;
 
 /** A protobuf timestamp. */
-export type Stamp = NonNullable<NonNullable<Described["info"]>["createTime"]>;
+type Stamp = NonNullable<NonNullable<Described["info"]>["createTime"]>;
 type Memo = NonNullable<NonNullable<Described["memo"]>["fields"]>;
 
 /** An encoded value. */

@@ -9,7 +9,7 @@ import type { World } from "../connect/world.ts";
 const longGone = 3_600_000;
 
 /** Watches a Lease for its duration; returns the Lease if the holder renews it, else undefined. */
-export async function renewedLease(
+async function renewedLease(
   world: World,
   cluster: NamedCluster,
   where: { namespace: string; name: string },

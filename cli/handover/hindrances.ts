@@ -11,7 +11,7 @@ import type { PlannedPool } from "./release_plan.ts";
 import { few } from "./telling.ts";
 
 /** The facts that decide about a release. */
-export interface ReleaseFacts {
+interface ReleaseFacts {
   planned: PlannedPool[];
   configHeads: PoolsSeen["configHeads"];
   getter: { token: string } | { fault: string };

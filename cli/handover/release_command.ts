@@ -25,7 +25,7 @@ import { releaseTemporal } from "./temporal_step.ts";
 const width = 8;
 
 /** Everything that is read before the first write. */
-export interface ReleasePlan {
+interface ReleasePlan {
   pools: PlannedPool[];
   getterToken: string;
   belongings: Belonging[];

@@ -9,7 +9,7 @@ import type { PoolRow } from "./pool_row.ts";
 import { readRow } from "./pools.ts";
 
 /** The facts about a node, in one paragraph and as data. */
-export interface NodeStory {
+interface NodeStory {
   text: string;
   pool?: PoolRow["pool"];
   node: Pick<PoolNode, "name" | "bootId" | "isReady"> & { os: Note };

@@ -5,7 +5,7 @@ import { conditionOf, type PoolRow, type RolloutStatus } from "./pool_row.ts";
 import { type Line, Story } from "./story.ts";
 
 /** The facts about a pool, in one paragraph and as data. */
-export interface PoolText {
+interface PoolText {
   text: string;
   pool: PoolRow["pool"];
   status?: unknown;

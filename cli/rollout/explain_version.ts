@@ -5,7 +5,7 @@ import { printable } from "../view/printable.ts";
 import { needVersion, type VersionRow } from "./node_versions.ts";
 
 /** The facts about a NodeVersion, in one paragraph and as data. */
-export interface VersionText {
+interface VersionText {
   nodeVersion: string;
   text: string;
   ready: VersionRow["ready"];

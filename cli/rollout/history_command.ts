@@ -53,7 +53,7 @@ interface Shape {
 }
 
 /** Returns a table with one line per rollout, newest first. */
-export function historyTable(
+function historyTable(
   terminal: Terminal,
   told: readonly { row: PoolRow; entry: HistoryRow }[],
   { named, wide }: Shape,

@@ -37,7 +37,7 @@ export interface MachineFacts {
   progress?: Progress;
 }
 
-export interface NodeState {
+interface NodeState {
   name: string;
   ready: boolean;
   /** Reason and message of a node that is not Ready. */

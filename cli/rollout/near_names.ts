@@ -1,5 +1,5 @@
 /** Returns at most three names that are similar to a mistyped name, the most similar first. */
-export function nearNames(wanted: string, names: Iterable<string>): string[] {
+function nearNames(wanted: string, names: Iterable<string>): string[] {
   const most = Math.max(2, Math.floor(wanted.length / 3));
   const ranked = [...new Set(names)].map((name) => {
     const contains = wanted.length > 2 && (name.includes(wanted) || wanted.includes(name));

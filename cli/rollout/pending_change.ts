@@ -14,7 +14,7 @@ import { changesPatch, type TemplateChange, templateChanges } from "../view/temp
 import type { PoolRow } from "./pool_row.ts";
 
 /** A template with its title. */
-export interface Side {
+interface Side {
   title: string;
   template: unknown;
   configDigest: string;
@@ -54,7 +54,7 @@ export async function pendingChange(
 }
 
 /** Compares two sides; pure. */
-export function changeBetween(before: Side | undefined, after: Side): PendingChange {
+function changeBetween(before: Side | undefined, after: Side): PendingChange {
   const changes = before === undefined ? [] : templateChanges(before.template, after.template);
   return {
     ...(before === undefined ? {} : { before: summaryOf(before) }),

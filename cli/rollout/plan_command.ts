@@ -140,7 +140,7 @@ async function planOfFile(
 // A worker plans scaling groups, because only workers can read the machines in a cloud.
 
 /** Returns the plan of a scaling group for its NodeVersion; a version that is not released yet blocks the plan. */
-export async function plannedForGroup({ cluster, engine }: PlanPlace, row: PoolRow): Promise<Planned> {
+async function plannedForGroup({ cluster, engine }: PlanPlace, row: PoolRow): Promise<Planned> {
   const { pool, replicas, follows } = row;
   const { metadata } = z.object({ metadata: Metadata }).parse(await readGroup(cluster.kube, pool));
   const [version, { source: policy, approval }] = [

@@ -127,7 +127,7 @@ export function rowData({ pool, generation, replicas, createdAt, raw, status }: 
  * Returns what holds new machines until their rollout starts them: a MutatingAdmissionPolicy, the webhook, or nothing.
  * Returns undefined if the API server refuses the read.
  */
-export async function heldNewcomers(kube: Kube): Promise<NewMachinesHeldBy | undefined> {
+async function heldNewcomers(kube: Kube): Promise<NewMachinesHeldBy | undefined> {
   try {
     return await newMachinesHeldBy(kube);
   } catch (error) {
@@ -145,6 +145,6 @@ const lines: Record<NewMachinesHeldBy, string> = {
 };
 
 /** Returns a line for the user; "" if a MutatingAdmissionPolicy holds new machines, or if that is unknown. */
-export function heldLine(heldBy: NewMachinesHeldBy | undefined): string {
+function heldLine(heldBy: NewMachinesHeldBy | undefined): string {
   return heldBy === undefined ? "" : lines[heldBy];
 }

@@ -2,7 +2,7 @@
 import { compareVersions, minorOf, plainStart } from "../../activities/kubernetes/versions.ts";
 
 /** A node with the version of its kubelet; `apiServer` is that of a control plane. Versions are "" if unknown. */
-export interface SkewedNode {
+interface SkewedNode {
   name: string;
   kubelet: string;
   apiServer?: string;

@@ -128,7 +128,7 @@ class Lines implements Display {
 const freshMs = 5_000;
 
 /** Queries the run in the background: a watch must neither wait for Temporal nor depend on it. */
-export class ProgressFeed {
+class ProgressFeed {
   #engine: Engine | undefined;
   #asking = false;
   #latest: { progress: Progress; at: number } | undefined;

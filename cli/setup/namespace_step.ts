@@ -8,13 +8,13 @@ import type { Manner, Step } from "./step.ts";
 /** Default retention of a new namespace: seven days, in seconds. */
 const usualRetention = 7 * 86_400;
 
-export interface NamespaceWish extends Manner {
+interface NamespaceWish extends Manner {
   /** Seconds; missing keeps the retention of an existing namespace. */
   retention?: number;
 }
 
 /** The step, and whether the namespace exists afterwards: an absent namespace cannot be queried. */
-export interface NamespaceFound {
+interface NamespaceFound {
   step: Step;
   isThere: boolean;
 }

@@ -94,14 +94,14 @@ const patience = { pause: 500, most: 30_000 };
 
 const about = "search attributes";
 
-export interface ColumnsWish extends Manner {
+interface ColumnsWish extends Manner {
   /** Whether the namespace exists: a dry run does not create it. */
   isNamespaceThere: boolean;
   sleep: (ms: number) => Promise<void>;
 }
 
 /** Registers the missing search attributes; a dry run only reports them. */
-export async function ensureColumns(server: Server, wish: ColumnsWish): Promise<Step> {
+async function ensureColumns(server: Server, wish: ColumnsWish): Promise<Step> {
   const { address, namespace, cluster, service } = server;
   if (!wish.isNamespaceThere) return { about, outcome: "Wanted", message: "would be registered" };
   const list = { namespace, columns: columnsOf(cluster) };

@@ -55,7 +55,7 @@ function named(name: string, needed: Right[]): Right[] {
 }
 
 /** The permissions that a webhook may need, and those that it lacks. */
-export interface WebhookLook extends WebhookRights {
+interface WebhookLook extends WebhookRights {
   /** The missing permissions of `judging`. */
   duties: Right[];
   /** The missing permissions of `certificate`. */

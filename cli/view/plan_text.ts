@@ -6,7 +6,7 @@ import { counted } from "../../workflows/policy/counted.ts";
 import { duration, range } from "./durations.ts";
 import { plainTable } from "./plain_table.ts";
 
-export interface PlanShape {
+interface PlanShape {
   /** Whether to name every machine, instead of the first few. */
   wide: boolean;
   /** The command as the user called it, for suggested commands. */

@@ -4,7 +4,7 @@ import { conditionOf, type PoolRow } from "../rollout/pool_row.ts";
 import { age, moment } from "./durations.ts";
 import { plainTable } from "./plain_table.ts";
 
-export interface ColumnOptions {
+interface ColumnOptions {
   rows: readonly PoolRow[];
   now: number;
   /** Adds ETA, pause, revision, image and workflow. */

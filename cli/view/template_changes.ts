@@ -11,7 +11,7 @@ export interface TemplateChange {
 }
 
 /** Shown instead of a credential. */
-export const hiddenText = "<hidden>";
+const hiddenText = "<hidden>";
 
 const longest = 160;
 

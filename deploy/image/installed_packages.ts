@@ -3,7 +3,7 @@ import { readdir, readFile, readlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 
 /** A package in node_modules/.deno. */
-export interface InstalledPackage {
+interface InstalledPackage {
   name: string;
   version: string;
   /** License as stated by the package; not always an SPDX expression. */

@@ -12,7 +12,7 @@ export interface Material {
   comment?: string;
 }
 
-export interface Product {
+interface Product {
   name: string;
   version: string;
   /** Creation time in RFC 3339, in whole seconds. */

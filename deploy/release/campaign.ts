@@ -9,7 +9,7 @@ import { cacheFolder, type Environment } from "../local/tools/environment.ts";
 import type { Source } from "./source.ts";
 
 /** The record of one campaign. */
-export interface CampaignRecord {
+interface CampaignRecord {
   readonly commit: string;
   /** When the campaign ended, in UTC. */
   readonly endedAt: string;

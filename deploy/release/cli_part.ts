@@ -30,7 +30,7 @@ const systems: Readonly<Record<Target, System>> = {
 const rooms = ["activities", "cli", "profiles", "workflows"];
 
 /** The target system, and the version of Deno. */
-export interface Packing {
+interface Packing {
   target: Target;
   deno: string;
 }

@@ -2,8 +2,8 @@ import { parseArgs } from "node:util";
 import { snapshotForm } from "../local/mirror/debian_archives.ts";
 
 /** Parts of a release that can be left out; chart and manifests are always built. */
-export const optionalParts = ["cli", "image"] as const;
-export type OptionalPart = typeof optionalParts[number];
+const optionalParts = ["cli", "image"] as const;
+type OptionalPart = typeof optionalParts[number];
 
 /** Target systems of the command, by their names in releases. */
 export const targets = ["linux-amd64", "linux-arm64", "darwin-amd64", "darwin-arm64"] as const;

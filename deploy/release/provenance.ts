@@ -6,7 +6,7 @@ import type { BaseImage } from "./image/base_image.ts";
 import { root, type Source } from "./source.ts";
 
 /** The parameters of the command line that decide what is built. */
-export interface BuildParameters {
+interface BuildParameters {
   readonly targets: readonly string[];
   readonly without: readonly string[];
   readonly snapshot: string;

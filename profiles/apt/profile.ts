@@ -4,7 +4,7 @@ import { failCgroupV1, packageMirror } from "../node/parameters.ts";
 import type { OsProfile } from "../schema.ts";
 
 /** The differences between systems that install packages with apt. */
-export interface AptSystem extends Pick<NodeProfile, "osName" | "osVersion"> {
+interface AptSystem extends Pick<NodeProfile, "osName" | "osVersion"> {
   /** Folders that a mirror must have, in words. */
   mirrored: string;
   /** Path of the template of the shell lines that make the mirror the only source of packages. */

@@ -13,7 +13,7 @@ export interface PoolLimits extends SlotLimits {
 }
 
 /** The kind of processes of a pool. */
-export interface ProcessKind {
+interface ProcessKind {
   module: URL;
   /** Returns the message to a new process before its first request. */
   opening?: () => object;

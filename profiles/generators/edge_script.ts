@@ -2,7 +2,7 @@ import { Buffer } from "node:buffer";
 import { secretsNamespace } from "../names.ts";
 
 /** Where an edge machine fetches its config. */
-export interface EdgeFetch {
+interface EdgeFetch {
   apiServer: string;
   /** The certificate authority of the API server. */
   caPem: string;

@@ -12,7 +12,7 @@ export interface FileEntry {
 }
 
 /** A unit in the form of every Ignition version, with its keys in the order of Go's JSON. */
-export interface UnitEntry {
+interface UnitEntry {
   contents?: string;
   dropins?: { contents?: string; name: string }[];
   enabled: boolean;
@@ -21,7 +21,7 @@ export interface UnitEntry {
 }
 
 /** The contents of a phase, independent of the version of the specification. */
-export interface IgnitionEntries {
+interface IgnitionEntries {
   /** SSH keys of user core. */
   keys: string[];
   files: FileEntry[];

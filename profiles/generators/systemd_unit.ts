@@ -1,5 +1,5 @@
 /** A unit in the form that Ignition receives. */
-export interface UnitText {
+interface UnitText {
   name: string;
   isEnabled: boolean;
   contents: string;

@@ -3,7 +3,7 @@ import { type NodeProfile, nodeProfile } from "../node_profile.ts";
 import type { OsProfile } from "../schema.ts";
 
 /** The differences between systems that install packages with dnf or yum. */
-export interface RpmSystem extends Pick<NodeProfile, "osName" | "osVersion" | "providers" | "parameters"> {
+interface RpmSystem extends Pick<NodeProfile, "osName" | "osVersion" | "providers" | "parameters"> {
   /** Snippets of this system, which extend or replace the shared ones. */
   snippets?: Record<string, string>;
 }

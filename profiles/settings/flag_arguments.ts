@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { flagOf, noteOf, type SettingShape } from "./setting.ts";
 
 /** The arguments of a program, split into settings and the rest. */
-export interface FlagArguments {
+interface FlagArguments {
   /** Texts by field; undefined stands for a flag without its required value. */
   given: Map<string, (string | undefined)[]>;
   /** Arguments that do not belong to a setting. */

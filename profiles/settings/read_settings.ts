@@ -17,7 +17,7 @@ export interface SettingSources {
 /**
  * The result of reading settings; `faults` names every invalid setting, and `values` is complete only without faults.
  */
-export interface SettingsRead<Shape extends SettingShape> {
+interface SettingsRead<Shape extends SettingShape> {
   values: z.output<z.ZodObject<Shape>>;
   faults: string[];
   warnings: string[];

@@ -13,7 +13,7 @@ export type Form =
   | "json";
 
 /** The documentation of a setting; its name comes from its field. */
-export interface SettingNote {
+interface SettingNote {
   description: string;
   form?: Form;
   /** Name of the environment variable, if it is not derived from the flag. */

@@ -25,7 +25,7 @@ const userDataLimits: Record<string, number> = {
 /** The maximum size of a Secret in bytes, 1 MiB. */
 export const secretLimit = 1_048_576;
 
-export interface SizedUserData {
+interface SizedUserData {
   phase: Phase;
   provider: string;
   operatingSystem: string;

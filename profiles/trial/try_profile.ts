@@ -11,14 +11,14 @@ import { sizeWarning } from "./size_limits.ts";
 import { type Trial, trialsOf } from "./trial_facts.ts";
 
 /** The result of rendering a profile for every provider that it supports. */
-export interface TrialResult {
+interface TrialResult {
   /** Faults that no MachineDeployment can fix, each with file, line and one provider; empty if the profile is valid. */
   faults: string[];
   /** Faults that some MachineDeployments can cause. */
   warnings: string[];
 }
 
-export interface TrialOptions {
+interface TrialOptions {
   engines?: TemplateEngines;
   /** Ends the trial at once, with a warning that it is incomplete. */
   signal?: AbortSignal;

@@ -1,12 +1,12 @@
 /** Control planes are replaced with checks of etcd; processes simulate kubeadm. */
 import assert from "node:assert/strict";
-import type { EtcdGround } from "./etcd_fleet.ts";
-import { first, type Version } from "../../deploy/local/cloud/groups/group_ground.ts";
+import { first } from "../../deploy/local/cloud/groups/group_ground.ts";
 import { upToDate } from "../support/group_story.ts";
 import {
   assertSteady,
   control,
   type ControlPlaneScene,
+  loses,
   machines,
   membersAre,
   running,
@@ -22,10 +22,9 @@ const stories: [string, (scene: ControlPlaneScene) => Promise<void>][] = [
     "workers, and no acknowledged write is lost",
     rolls,
   ],
-  ["K27 a machine is lost for good during the rollout: its member is removed, and the rollout continues", losesOne],
   [
-    "K27 a machine is lost before the new one is a member: it is removed first, because etcd adds no member before",
-    losesOneFirst,
+    "K27 a machine is lost for good during the rollout: its member is removed, and the rollout continues",
+    (scene) => loses(scene, { ...first, image: "image-3" }, "onceAdded"),
   ],
 ];
 
@@ -74,35 +73,4 @@ async function inDoubt(world: World, why: string): Promise<void> {
     const { status } = await world.get<{ status?: { reason: string; message: string } }>(path) ?? {};
     return status?.reason === "EtcdInDoubt" && status.message.includes(why);
   });
-}
-
-/** The machine that would be replaced last, while the first new one boots and is a learner. */
-async function losesOne(scene: ControlPlaneScene): Promise<void> {
-  await loses(scene, { ...first, image: "image-3" }, "onceAdded");
-}
-
-async function losesOneFirst(scene: ControlPlaneScene): Promise<void> {
-  await loses(scene, { ...first, image: "image-4" }, "beforeAdded");
-}
-
-async function loses(
-  { world, ground, etcd }: ControlPlaneScene,
-  version: Version,
-  when: keyof EtcdGround["fleet"]["befalls"],
-): Promise<void> {
-  const client = new SteadyEtcdClient(etcd.cluster);
-  const before = ground.cloud.instances(control.id).length;
-  const lost = running(ground).at(-1);
-  assert.ok(lost);
-  let isLost = false;
-  etcd.fleet.befalls[when] = async () => {
-    await etcd.fleet.lose(lost);
-    isLost = true;
-  };
-  await ground.ask(world, version);
-  await world.until("a new machine that is about to join", () => Promise.resolve(isLost));
-  await upToDate(world, version, machines);
-  assertSteady(await client.stop());
-  assert.equal(ground.cloud.instances(control.id).length - before, 3, "Expected as many orders as removals");
-  await membersAre(etcd, running(ground));
 }

@@ -8,7 +8,7 @@ import type { ObjectName } from "../../activities/kube/resources.ts";
 import { holderOf } from "../../activities/node/holder.ts";
 import type { Admission, KubeObject, PatchStep } from "./admission_review.ts";
 
-export interface MachineAdmission {
+interface MachineAdmission {
   /** Returns the converged template of a pool; undefined without a Rollout, and before the first convergence. */
   convergedHashOf: (rollout: ObjectName) => Promise<string | undefined>;
   log: Pick<Logger, "warn">;

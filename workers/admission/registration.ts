@@ -44,7 +44,7 @@ function holdingOf(kube: Kube, endpoint: WebhookEndpoint): Configuration {
 /**
  * "all": every configuration is up to date; "some": some do not exist; "outpaced": another webhook wrote one meanwhile.
  */
-export type Registered = "all" | "some" | "outpaced";
+type Registered = "all" | "some" | "outpaced";
 
 /** Updates the existing webhook configurations: their CA bundles, and the webhook that holds new machines. */
 export async function register(kube: Kube, registration: Registration): Promise<Registered> {

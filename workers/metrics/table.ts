@@ -171,7 +171,7 @@ export const metrics = {
   },
   ostler_admission_reviews_total: {
     ...{ type: "counter", of: ["webhook"], labels: ["path", "verdict"] },
-    help: "Admission reviews: allowed, denied, or error when validation failed",
+    help: "Admission reviews: allowed, denied, or error if the check itself failed",
   },
   ostler_admission_duration_seconds: {
     ...{ type: "histogram", of: ["webhook"], labels: ["path"], buckets: requestSeconds },

@@ -23,7 +23,7 @@ export interface PoolNotice {
   notice: Notice;
 }
 
-export interface NoticeDeps {
+interface NoticeDeps {
   /** Returns all current notifications. */
   notices: () => Iterable<PoolNotice>;
   /** Starts a run, or finds that it has been started before. */

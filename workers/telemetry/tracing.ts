@@ -12,7 +12,7 @@ import { failureTypeOf } from "../../activities/failures.ts";
 import { subjectOf } from "./step_subject.ts";
 
 /** A run that a change was signalled to. */
-export interface ToldRun {
+interface ToldRun {
   pool: string;
   generation: number;
   workflowId: string;

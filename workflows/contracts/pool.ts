@@ -335,7 +335,7 @@ export interface EtcdDoubt {
 }
 
 /** One member of etcd, as shown to people. */
-export interface EtcdSeat {
+interface EtcdSeat {
   name: string;
   machine?: string;
   role: "Leader" | "Voter" | "Learner";

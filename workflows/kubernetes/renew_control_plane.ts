@@ -14,7 +14,7 @@ import { haltOfRules, type UpgradeHalt } from "./upgrade_halts.ts";
 import { act, waits } from "./upgrade_proxies.ts";
 
 /** The control plane whose certificates are renewed, and the survey that found it. */
-export interface RenewalWork extends SlotWork {
+interface RenewalWork extends SlotWork {
   survey: Extract<RenewalSurvey, { state: "Present" }>;
   controlPlane: RenewalPlane;
   /** Remembers that the control plane is under way even though it gave its slot back. */

@@ -14,7 +14,7 @@ export interface PlannedUpgrade {
  * The control planes in the order of their upgrade. `end` is why the upgrade would stop before all run the version,
  * absent if it would not.
  */
-export interface ForeseenOrder {
+interface ForeseenOrder {
   order: PlannedUpgrade[];
   end?: UpgradeStanding;
 }

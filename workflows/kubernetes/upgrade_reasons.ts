@@ -22,7 +22,7 @@ const readsSpec = "Ostler reads the NodeVersion again as soon as it changes.";
 const nothing = "Nothing.";
 /** The next action of Ostler after a failed attempt (`tries`), and after a refusal that needs a person (`keeps`). */
 const tries = "Ostler tries again every ten minutes, up to six times.";
-const keeps = "No other control plane begins, and this one keeps its cordon if it has one.";
+const keeps = "Ostler begins with no other control plane; if the node of this one is cordoned, it stays cordoned.";
 const retry = "Then set annotation ostler.dev/retry-kubernetes of the NodeVersion to a new value.";
 /**
  * The request for another attempt after a reason that a renewal of certificates has, too: the message names its
@@ -288,7 +288,7 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
   ObjectInvalid: {
     means: "The API server or Ostler refused a request as invalid.",
     next: reads,
-    todo: "Correct the object in the message; CRDs and policies must be of this version.",
+    todo: "Correct the object in the message; the CRDs and admission policies must be of the same version as Ostler.",
   },
   CloudRefused: {
     means: "The cloud refused a request, or no cloud is configured, so the machines of control planes are unknown.",
@@ -318,7 +318,7 @@ export function upgradeReason(reason: string): UpgradeReason | undefined {
 }
 
 /** The conditions of a NodeVersion that have these reasons. */
-export type UpgradeCondition = "KubernetesUpgraded" | "CertificatesRenewed";
+type UpgradeCondition = "KubernetesUpgraded" | "CertificatesRenewed";
 
 const onlyOfRenewals = [
   ...["CertificatesRenewed", "Renewing", "RenewalOff", "RenewalHalted", "RenewalCancelled"],

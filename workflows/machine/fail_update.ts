@@ -7,7 +7,7 @@ import { updates } from "../proxies.ts";
 import type { Work } from "./work.ts";
 
 /** A failed update: `reason` is stable, `message` is for people. */
-export interface UpdateFailure {
+interface UpdateFailure {
   image: string;
   reason: UpdateFailureType;
   message: string;

@@ -8,7 +8,7 @@ import { victimsOf } from "./order.ts";
 import type { Victims } from "./order.ts";
 import type { Situation, Step } from "./turn.ts";
 
-export interface Admissions {
+interface Admissions {
   steps: Step[];
   /** Whether new machines wait only because the budget is spent. */
   isSpent: boolean;

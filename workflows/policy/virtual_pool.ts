@@ -8,7 +8,7 @@ export interface Pace {
   leave: number;
 }
 
-export interface VirtualQuestion {
+interface VirtualQuestion {
   supplier: Supplier;
   desired: Desired;
   pace: Pace;

@@ -57,7 +57,9 @@ export function messageOf(
   if (desired?.isControlPlane) {
     return `Only one control plane can be out of service at a time: ${by} has the slot${before}`;
   }
-  if (holders.length < limit && ahead > 0) return `Slots of the shared budget are taken, by ${by}${before}`;
+  if (holders.length < limit && ahead > 0) {
+    return `Waiting for a slot of the shared budget${before}; others are taken by ${by}`;
+  }
   if (limit === 1) return `The only slot of the shared budget is taken, by ${by}${before}`;
   // The rest follows from the limit, because a change of the message alone must not be another command in a replay.
   const rest = limit > first.length ? ` and ${limit - first.length} more` : "";

@@ -205,7 +205,7 @@ function nameOf({ pool, machine }: MemberRef): { namespace: string; name: string
  * Annotation of a template: a digest of template and config (the stamp), so that machines with another config are
  * replaced.
  */
-export const configAnnotation = "ostler.dev/config";
+const configAnnotation = "ostler.dev/config";
 
 /** Length of the digest in the annotation. */
 const stampLength = 16;

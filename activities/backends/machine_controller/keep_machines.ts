@@ -1,8 +1,8 @@
 /**
  * Changes the image of a template without replacing machines, by writing the new template into their MachineSet. The
  * oldest set with the MachineDeployment's template counts as its current one (machine-controller 1.66,
- * `FindNewMachineSet`), so machine-controller rolls nothing. New machines of that set boot the new image; machines of
- * the set that machine-controller had created for the new template never boot. NodePools bring the existing nodes to
+ * `FindNewMachineSet`), so machine-controller rolls nothing. New machines of that set boot the new image.
+ * machine-controller may have created another set for the new template before; its machines are held, and never boot. NodePools bring the existing nodes to
  * the new image; the change is refused if a node is selected by no NodePool or by several.
  */
 import type { Keeping, PoolRef } from "../../../workflows/contracts/mod.ts";

@@ -3,7 +3,7 @@ import type { compute_v1 } from "@googleapis/compute";
 import type { GoogleApi } from "./api.ts";
 import { lastOf, type MachinePlace, pathOf } from "./paths.ts";
 
-export type Vm = compute_v1.Schema$Instance;
+type Vm = compute_v1.Schema$Instance;
 
 /** An existing machine. */
 export interface Machine {

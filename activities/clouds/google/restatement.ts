@@ -9,7 +9,7 @@ import { refused } from "../../failures.ts";
 type Properties = compute_v1.Schema$InstanceProperties;
 
 /** Key of the metadata item with the values of the template's input-only fields, as JSON. */
-export const restatementKey = "ostler-input-only";
+const restatementKey = "ostler-input-only";
 
 /** Google returns this field although its API description marks it as input only; Ostler reads the image from it. */
 export const shown = "disks.initializeParams";
@@ -24,7 +24,7 @@ const Restatement = z.strictObject({
 export const inputs = Object.keys(Restatement.shape);
 
 /** Values by path; a value below `disks` is for all disks that can have the field. */
-export type Restatement = z.infer<typeof Restatement>;
+type Restatement = z.infer<typeof Restatement>;
 
 /** Parses the values of input-only fields; undefined for an invalid text. */
 export function restatementIn(text: string): Restatement | undefined {

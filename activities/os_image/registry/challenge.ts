@@ -10,7 +10,7 @@ export interface Credentials {
   password: string;
 }
 
-export interface Challenge {
+interface Challenge {
   scheme: "basic" | "bearer";
   parameters: Record<string, string>;
 }

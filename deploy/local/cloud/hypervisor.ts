@@ -9,7 +9,7 @@ const group = "kubevirt.io";
 const version = "v1";
 
 /** The namespace in which machine-controller creates VirtualMachines. */
-export const machineNamespace = "kube-system";
+const machineNamespace = "kube-system";
 /** API path of the VirtualMachines. */
 export const ordersPath = `/apis/${group}/${version}/namespaces/${machineNamespace}/virtualmachines`;
 

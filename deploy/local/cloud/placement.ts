@@ -1,7 +1,7 @@
 import type { V1Node, V1Pod, V1PodAffinityTerm, V1Taint } from "@kubernetes/client-node";
 
 /** Number of pods by node; a node without pods has no entry. */
-export type PodsOn = ReadonlyMap<string, number>;
+type PodsOn = ReadonlyMap<string, number>;
 
 /**
  * Chooses a node for a pod: among the nodes that accept it, the one with the fewest related pods, then with the fewest

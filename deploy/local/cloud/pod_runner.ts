@@ -7,7 +7,7 @@ import { Hopeless, persist, rest } from "./patience.ts";
 import type { CloudScript } from "./script.ts";
 
 /** Where and how the pods of a machine run. */
-export interface PodHost {
+interface PodHost {
   connection: Connection;
   nodeName: string;
   address: string;

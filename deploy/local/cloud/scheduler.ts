@@ -6,7 +6,7 @@ import { rest, withinSeconds } from "./patience.ts";
 import { kinOf, placePod } from "./placement.ts";
 
 /** Dependencies of a scheduler. */
-export interface SchedulerOptions {
+interface SchedulerOptions {
   connection: Connection;
   /** Returns whether the machine of a node was deleted; its Node may still be Ready. */
   isGone: (nodeName: string) => boolean;

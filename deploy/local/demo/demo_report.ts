@@ -2,7 +2,7 @@ import type { RollOutResult } from "../../../workflows/contracts/mod.ts";
 import type { ObserverReport, Violation } from "../observer/observer_report.ts";
 
 /** The history of one machine, from the results of the workflow. */
-export interface MachineRecord {
+interface MachineRecord {
   machine: string;
   image: string;
   kubelet: string;
@@ -75,7 +75,7 @@ export function demoReport(findings: Findings): DemoReport {
 }
 
 /** Returns one record for each machine, in the order of joining. */
-export function machineRecords(results: readonly RollOutResult[]): MachineRecord[] {
+function machineRecords(results: readonly RollOutResult[]): MachineRecord[] {
   const replaced = new Map(results.flatMap(({ replacements }) => replacements).map((each) => [each.machine, each]));
   const joins = new Map(results.flatMap(({ joins }) => joins).map((each) => [each.machine, each]));
   return [...joins.values()].map(({ machine, image, kubelet, joinedSeconds }) => {

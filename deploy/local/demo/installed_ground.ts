@@ -8,7 +8,7 @@ import { makeOstlerLayout } from "../installation/ostler_layout.ts";
 import { findPostgres, lendTemporal, type LentTemporal } from "../stack/lent_temporal.ts";
 import { containerGround, type Ground, type GroundOptions, machinesFolder, type Premises } from "./ground.ts";
 
-export interface InstalledOptions extends GroundOptions {
+interface InstalledOptions extends GroundOptions {
   readonly tools: Premises["tools"];
   /** The directory for the image; the caller removes it. */
   readonly directory: string;

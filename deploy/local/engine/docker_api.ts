@@ -1,7 +1,7 @@
 import { type IncomingMessage, request } from "node:http";
 
 /** Options of a call; the default timeout is 60 s. */
-export interface CallOptions {
+interface CallOptions {
   readonly timeoutMs?: number;
 }
 

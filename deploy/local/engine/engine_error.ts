@@ -1,5 +1,5 @@
 /** The facts of a failure, complete for a reader who saw no other output. */
-export interface EngineFailure {
+interface EngineFailure {
   /** The attempted action, as it completes "Failed to …". */
   readonly attempt: string;
   readonly state: string;

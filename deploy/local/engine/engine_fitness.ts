@@ -4,7 +4,7 @@ import { hostShell } from "./host_shell.ts";
 import { currentBootId } from "./owner.ts";
 
 /** The facts of an engine that determine whether machines can run on it. */
-export interface EngineFacts {
+interface EngineFacts {
   readonly OSType: string;
   readonly Driver: string;
   readonly KernelVersion: string;
@@ -59,7 +59,7 @@ export function unfitFacts(facts: EngineFacts, kernel: string): string | undefin
 }
 
 /** Returns why a privileged container cannot run in this host's own network; undefined if it can. */
-export async function cannotRunPrivileged(
+async function cannotRunPrivileged(
   api: DockerApi,
   labels: Readonly<Record<string, string>>,
 ): Promise<string | undefined> {

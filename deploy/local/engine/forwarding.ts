@@ -43,7 +43,7 @@ export async function removeBridge(name: string, env: Environment): Promise<void
 type Rule = readonly [table: string, chain: string, ...match: string[]];
 
 /** Returns the rules for bridges named ostler…, which match only traffic from Ostler's containers and its responses. */
-export function forwardingRules({ cidr }: AddressPool): Rule[] {
+function forwardingRules({ cidr }: AddressPool): Rule[] {
   const answers = ["-m", "conntrack", "--ctstate", "RELATED,ESTABLISHED"];
   return [
     ["filter", "FORWARD", "-o", "ostler+", ...answers, "-j", "ACCEPT"],

@@ -59,7 +59,7 @@ export class SavedHostSettings {
   }
 }
 
-export type SettingsWriter = (settings: HostSettings) => Promise<void>;
+type SettingsWriter = (settings: HostSettings) => Promise<void>;
 
 /** Writes to the kernel directly, as root. */
 export const writeAsRoot: SettingsWriter = async (settings) => {

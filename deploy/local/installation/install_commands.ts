@@ -9,7 +9,7 @@ export interface Places {
   registry: string;
 }
 
-export interface InstallCommands {
+interface InstallCommands {
   setup: string;
   install: string;
   look: string;

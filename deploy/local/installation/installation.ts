@@ -18,7 +18,7 @@ import { type Access, TemporalFront } from "./temporal_front.ts";
 import { doorName } from "./tls_door.ts";
 import { metricsPort, valuesOf } from "./values.ts";
 
-export interface InstallationOptions {
+interface InstallationOptions {
   site: Site;
   host: ContainerHost;
   /** Paths of helm and kubectl. */

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import { freePorts } from "../process/free_ports.ts";
 
 /** A notification in the format of `noticeTemplate`. */
-export interface ToldNotice {
+interface ToldNotice {
   id: string;
   kind: string;
   pool: string;

@@ -7,7 +7,7 @@ import { type EngineOptions, openEngine } from "../engine/engine.ts";
 import { buildImage } from "../../release/image/build_image.ts";
 import { runCommand } from "../tools/run_command.ts";
 
-export interface LayoutOptions {
+interface LayoutOptions {
   /** Options of the engine, which is open only during the build. */
   engine: EngineOptions;
   version: string;

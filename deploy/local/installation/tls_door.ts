@@ -19,7 +19,7 @@ export async function authorityOf(name: string): Promise<Named> {
 /** DNS name in the proxy's own certificate. */
 export const doorName = "temporal.example";
 
-export interface DoorOptions {
+interface DoorOptions {
   /** "host:port" of the server behind the proxy. */
   behind: string;
   /** Authority that issues the proxy's own certificate. */

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer, Wait } from "testcontainers";
 
 /** Options of a container. */
-export interface ContainerOptions {
+interface ContainerOptions {
   name: string;
   /** Name of a machine image in the engine. */
   image: string;
@@ -17,7 +17,7 @@ export interface ContainerOptions {
 }
 
 /** The result of a command on the machine. */
-export interface ExecResult {
+interface ExecResult {
   exitCode: number;
   stdout: string;
   stderr: string;

@@ -11,7 +11,7 @@ export interface DebianArchives {
 }
 
 /** Runs a program and returns its standard output; undefined if it is missing or fails. */
-export type Ask = (program: string, args: readonly string[]) => Promise<string | undefined>;
+type Ask = (program: string, args: readonly string[]) => Promise<string | undefined>;
 
 /** Reads the archives from apt, which parses its own files; throws if apt has no Debian archive over http or https. */
 export async function debianArchives(ask: Ask = askProgram): Promise<DebianArchives> {

@@ -4,7 +4,7 @@ import type { Source, SourceEvent } from "./api_source.ts";
 import { type ApiObject, nameOf } from "./pool_facts.ts";
 
 /** The collection to watch, and the listener to its changes. */
-export interface Watching {
+interface Watching {
   readonly source: Source;
   /** API path of the collection. */
   readonly path: string;

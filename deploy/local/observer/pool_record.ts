@@ -3,7 +3,7 @@ import type { ObserverReport, Property, Violation } from "./observer_report.ts";
 import type { Facts, Kind } from "./pool_facts.ts";
 
 /** The properties to check. */
-export interface PoolRules {
+interface PoolRules {
   /** Minimum number of Ready nodes. */
   readonly replicas: number;
   /** Maximum number of machines. */

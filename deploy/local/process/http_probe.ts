@@ -2,7 +2,7 @@ import * as http from "node:http";
 import * as https from "node:https";
 import type { Probe } from "./wait_until.ts";
 
-export interface HttpProbeTarget {
+interface HttpProbeTarget {
   readonly url: string;
   /** CA of the server's certificate in PEM; for https only. */
   readonly caPem?: string;

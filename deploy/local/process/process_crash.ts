@@ -8,7 +8,7 @@ export interface ProcessExit {
   readonly spawnError?: string;
 }
 
-export interface ProcessCrashFacts {
+interface ProcessCrashFacts {
   readonly processName: string;
   readonly exit: ProcessExit;
   readonly logPath: string;

@@ -3,7 +3,7 @@ import { closeSync, fstatSync, openSync } from "node:fs";
 import process from "node:process";
 import type { ProcessExit } from "./process_crash.ts";
 
-export interface RunCommand {
+interface RunCommand {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;

@@ -4,12 +4,12 @@ import type { ProcessSpec, SupervisedProcess } from "./supervised_process.ts";
 import type { Supervisor } from "./supervisor.ts";
 
 /** A process whose command line depends on ports that are chosen at its start. */
-export interface PortedSpec<Name extends string> {
+interface PortedSpec<Name extends string> {
   readonly ports: readonly Name[];
   readonly spec: (ports: Readonly<Record<Name, number>>) => ProcessSpec;
 }
 
-export interface StartedOnPorts<Name extends string> {
+interface StartedOnPorts<Name extends string> {
   readonly process: SupervisedProcess;
   readonly ports: Readonly<Record<Name, number>>;
 }

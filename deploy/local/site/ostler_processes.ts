@@ -21,7 +21,7 @@ export interface ManagementKubeconfigs {
   worker: string;
 }
 
-export interface OstlerOptions {
+interface OstlerOptions {
   settings?: Record<string, string>;
   management?: ManagementKubeconfigs;
   /** Whether both processes serve metrics. */

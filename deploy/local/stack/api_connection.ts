@@ -1,7 +1,7 @@
 import { KubeConfig } from "@kubernetes/client-node";
 import { Agent, request, type RequestOptions } from "node:https";
 
-export interface ApiCall {
+interface ApiCall {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   /** Path and query below the server's address. */
   readonly path: string;

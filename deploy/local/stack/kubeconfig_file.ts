@@ -9,7 +9,7 @@ export interface ApiServerAddress {
   readonly caPem: string;
 }
 
-export interface KubeconfigContent {
+interface KubeconfigContent {
   readonly apiServer: ApiServerAddress;
   readonly userName: string;
   readonly credentials: KeyedCertificate | { readonly token: string };

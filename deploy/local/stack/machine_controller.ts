@@ -5,7 +5,7 @@ import type { ProcessSpec, SupervisedProcess } from "../process/supervised_proce
 import type { Stack } from "./stack.ts";
 
 /** A running machine-controller. */
-export interface MachineController {
+interface MachineController {
   readonly process: SupervisedProcess;
   readonly metricsUrl: string;
 }

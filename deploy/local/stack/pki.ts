@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { CertificateAuthority, type CertificateRequest, type KeyedCertificate } from "./certificate_authority.ts";
 
 /** A certificate with its key, and the files that contain them. */
-export interface StoredCertificate extends KeyedCertificate {
+interface StoredCertificate extends KeyedCertificate {
   readonly certificatePath: string;
   readonly keyPath: string;
 }

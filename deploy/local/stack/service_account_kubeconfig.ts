@@ -3,7 +3,7 @@ import { ApiConnection } from "./api_connection.ts";
 import { writeKubeconfig } from "./kubeconfig_file.ts";
 import type { Stack } from "./stack.ts";
 
-export interface ServiceAccountName {
+interface ServiceAccountName {
   readonly serviceAccount: string;
   readonly namespace: string;
 }

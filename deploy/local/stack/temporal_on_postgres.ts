@@ -9,14 +9,14 @@ import type { Supervisor } from "../process/supervisor.ts";
 import { type Postgres, type PostgresTools, startPostgres } from "./postgres.ts";
 import type { TemporalServer } from "./temporal_server.ts";
 
-export interface TemporalOnPostgresTools extends PostgresTools {
+interface TemporalOnPostgresTools extends PostgresTools {
   readonly "temporal-server": string;
   readonly "temporal-sql-tool": string;
   /** Path of the CLI, which creates the namespace. */
   readonly temporal: string;
 }
 
-export interface TemporalOnPostgres extends TemporalServer {
+interface TemporalOnPostgres extends TemporalServer {
   readonly postgres: Postgres;
 }
 

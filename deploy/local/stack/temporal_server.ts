@@ -17,7 +17,7 @@ export interface TemporalServer {
 /** The types of search attributes that a server can create at its start. */
 export type SearchAttributeKind = "Text" | "Keyword" | "Int" | "Double" | "Bool" | "Datetime" | "KeywordList";
 
-export interface TemporalServerOptions {
+interface TemporalServerOptions {
   readonly supervisor: Supervisor;
   readonly command: string;
   readonly directory: string;

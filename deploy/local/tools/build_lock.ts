@@ -1,7 +1,7 @@
 import { waitFor, WaitTimeout } from "../process/wait_until.ts";
 
 /** How to wait for a lock that another run holds. */
-export interface LockWait {
+interface LockWait {
   /** Called once before the wait, with the name of the run that holds the lock. */
   readonly onWait: (holder: string) => void;
   readonly signal?: AbortSignal | undefined;

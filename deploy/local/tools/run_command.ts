@@ -1,5 +1,5 @@
 /** A program to run until it exits. */
-export interface CommandOrder {
+interface CommandOrder {
   readonly program: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;

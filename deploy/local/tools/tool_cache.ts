@@ -13,7 +13,7 @@ export interface BuildOrder {
 }
 
 /** A folder of built tools, each stored under the digest of its recipe. */
-export interface ToolCache {
+interface ToolCache {
   readonly folder: string;
   readonly build: (order: BuildOrder) => Promise<void>;
   readonly onWait: (tools: readonly ToolName[], holder: string) => void;

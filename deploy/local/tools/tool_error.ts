@@ -1,7 +1,7 @@
 import { type ToolName, toolVariable } from "./tool_name.ts";
 
 /** The facts of a failure, complete for a reader who saw no other output. */
-export interface ToolFailure {
+interface ToolFailure {
   readonly attempt: "build" | "use" | "find";
   readonly tools: readonly ToolName[];
   readonly step: string;

@@ -37,7 +37,7 @@ export const temporalToolNames = ["temporal-server", "temporal-sql-tool"] as con
 export const registryToolNames = ["registry", "cosign"] as const;
 
 /** Programs for control plane machines, in addition to those of the stack; built only by name. */
-export const controlPlaneToolNames = [
+const controlPlaneToolNames = [
   ...["kubeadm", "kube-scheduler"] as const,
   // The version from which control planes are upgraded.
   ...["kubeadm-1.35", "kube-apiserver-1.35", "kube-controller-manager-1.35", "kube-scheduler-1.35"] as const,

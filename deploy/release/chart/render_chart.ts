@@ -27,7 +27,7 @@ export interface ChartOrder {
 }
 
 /** One rendered object, with its comments. */
-export interface RenderedObject {
+interface RenderedObject {
   /** Path of the template below templates/. */
   readonly template: string;
   readonly text: string;

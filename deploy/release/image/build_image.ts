@@ -43,7 +43,7 @@ const repository = "ostler";
 
 export const ownArchitecture: Architecture = Deno.build.arch === "aarch64" ? "arm64" : "amd64";
 
-export interface BuiltImage extends SteadyImage {
+interface BuiltImage extends SteadyImage {
   /** The base images of the image. */
   bases: BaseImage[];
 }

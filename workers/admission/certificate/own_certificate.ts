@@ -6,7 +6,7 @@ import type { ObjectName } from "../../../activities/kube/resources.ts";
 import { ifFound, statusOf } from "../../../activities/kube/status.ts";
 import { type DueStep, dueStepOf, isSound, type SelfMade, stepped } from "./self_made_state.ts";
 
-export interface OwnCertificateOrder {
+interface OwnCertificateOrder {
   readonly secret: ObjectName;
   /** Names and IP addresses that the API server uses. */
   readonly hosts: readonly string[];

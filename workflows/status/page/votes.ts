@@ -8,7 +8,7 @@ export interface Votes {
 }
 
 /** Lost: etcd has no quorum. Critical: one more failure loses the quorum. Well: at least one more member may fail. */
-export type VotesState = "Unknown" | "Lost" | "Critical" | "Well";
+type VotesState = "Unknown" | "Lost" | "Critical" | "Well";
 
 const words = ["none", "one", "two", "three", "four"];
 

@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { ApiConnection } from "../../stack/api_connection.ts";
 import { type Fate, ImageNode } from "./image_node.ts";
 
-export interface ImageGroundOptions {
+interface ImageGroundOptions {
   nodes: number;
   labels: Record<string, string>;
   /** Digest of the image that the nodes run at first. */

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 /** The behavior of a node after an order to boot: it boots the staged image, boots the previous one, or stays down. */
 export type Fate = "boots" | "rolls back" | "never comes back";
 
-export interface OsState {
+interface OsState {
   bootId: string;
   booted: string;
   staged: string;

@@ -2,7 +2,7 @@ import type { MachineLife } from "../../observer/machine_lives.ts";
 import { pool } from "../pool_objects.ts";
 
 /** Returns the hash of a machine's template, which is the middle part of its name. */
-export function templateHashOf(machine: string): string {
+function templateHashOf(machine: string): string {
   return machine.slice(pool.name.length + 1).split("-")[0] ?? "";
 }
 

@@ -25,7 +25,7 @@ import type { StoryName } from "./story_names.ts";
 import { observerChecks, type StoryReport, storyText } from "./story_report.ts";
 
 /** A story and its environment. */
-export interface Playing {
+interface Playing {
   readonly name: StoryName;
   readonly options: DemoOptions;
   readonly narrator: Narrator;

@@ -12,7 +12,7 @@ export interface BootFile {
   content: string;
 }
 
-export interface NodeFilesOptions {
+interface NodeFilesOptions {
   /** Kubelet version without a leading "v". */
   kubelet: string;
   cluster: { apiServer: string; caPem: string };

@@ -21,7 +21,7 @@ export interface HandsImage {
   reference: string;
 }
 
-export interface HandsOptions {
+interface HandsOptions {
   /** Folder of the layout; the caller removes it. */
   folder: string;
   /** Folder that keeps the inputs of images between runs. */

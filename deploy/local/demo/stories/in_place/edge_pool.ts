@@ -23,7 +23,7 @@ export interface Status {
   underway?: unknown[];
 }
 
-export interface EdgePool {
+interface EdgePool {
   /** Labels by which the NodePool selects its nodes. */
   readonly labels: Readonly<Record<string, string>>;
   readonly driver: "bootc" | "ostree";

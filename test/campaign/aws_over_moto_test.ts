@@ -11,7 +11,7 @@ import { FaultProxy } from "../support/clouds/fault_proxy.ts";
 import { Moto, motoPython } from "../support/clouds/moto.ts";
 import { clusterTag, groupName, MotoGround } from "../support/clouds/moto_ground.ts";
 import { type CloudConditions, type CloudUnderTest, conforms } from "../support/driver_conformance.ts";
-import { withWorld } from "./world.ts";
+import { withWorld } from "../integration/world.ts";
 
 // The SDK reads these first; the values are fake.
 Deno.env.set("AWS_ACCESS_KEY_ID", "test");
