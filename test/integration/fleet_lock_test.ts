@@ -5,7 +5,7 @@ import { clientIdOf } from "../../activities/backends/node_pool/fleet_lock.ts";
 import { ImageGround } from "../../deploy/local/cloud/image_nodes/image_ground.ts";
 import { freePorts } from "../../deploy/local/process/free_ports.ts";
 import { eventually } from "../support/eventually.ts";
-import { withWorld } from "./world.ts";
+import { inSharedWorld } from "./shared_world.ts";
 import type { World } from "./world.ts";
 
 const group = "/apis/ostler.dev/v1alpha1/namespaces/kube-system";
@@ -97,7 +97,7 @@ Deno.test({
   fn: async () => {
     const [port = 0] = await freePorts(1);
     await using ground = new ImageGround({ nodes: 3, labels: { os: "coreos" }, booted: `sha256:${"a".repeat(64)}` });
-    await withWorld({ settings: { OSTLER_FLEET_LOCK_ADDRESS: `127.0.0.1:${port}` } }, async (world) => {
+    await inSharedWorld({ settings: { OSTLER_FLEET_LOCK_ADDRESS: `127.0.0.1:${port}` } }, async (world) => {
       await ground.settle(world.site.stack.adminKubeconfig);
       await world.create(`${group}/nodepools`, {
         ...{ apiVersion: "ostler.dev/v1alpha1", kind: "NodePool" },
