@@ -44,7 +44,7 @@ export async function admitImage(object: ClusterObject): Promise<ImageOutcome> {
     // No await may come between this check and the return: a signal that arrives later then starts a new run, so none
     // is lost.
     if (!isChanged) return outcome;
-    // Frequent changes lead to many short histories instead of one long history.
+    // Frequent changes can keep the run from ending, so it continues as new before its history gets too long.
     if (workflowInfo().continueAsNewSuggested) return await continueAsNew<typeof admitImage>(object);
   }
 }

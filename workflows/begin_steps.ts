@@ -25,8 +25,8 @@ type Beginning =
   & Part<"waves" | "machines" | "tasks" | "slots" | "records" | "memory" | "loop" | "view">;
 
 /**
- * Begins all steps of a plan, except for machines whose task ended since the machines were read; records what blocks
- * the rest.
+ * Begins all steps of a plan, except for machines whose task has ended since the machines were read. Records why no
+ * further step begins.
  */
 export async function beginSteps(rollout: Beginning, { steps: planned, blocked }: Turn): Promise<void> {
   const { settings: { pool }, tasks, loop, view } = rollout;
@@ -142,7 +142,8 @@ async function admit(rollout: Beginning, step: Step & { kind: "admit" }): Promis
   const full = victim ? await takeSlot(rollout, newcomer.id) : undefined;
   if (full) return full;
   if (isStale(rollout, newcomer)) return undefined;
-  // The join time of a machine that was never admitted begins now, however long ago the machine was chosen.
+  // The join deadlines of a machine that is still held count from now, even if an earlier attempt to admit it began
+  // them.
   if (newcomer.phase === "Held") restartBoot(machines, newcomer.id);
   const replaces = victim ? ` to replace machine "${victim.id}"` : "";
   tell(view, "MachineAdmitted", `Admitted machine "${newcomer.id}"${replaces}`);
@@ -169,8 +170,8 @@ function isStale(rollout: Seen<"people" | "machines" | "memory" | "target">, { p
   return rollout.people.heard || (phase === "Held" && isGivenUp(rollout));
 }
 
-// Returns whether the pool has fewer slots than it has marked machines, after a `retry` command: a machine that failed
-// for good gave its slot back, and needs one again when it is retried.
+// Returns whether the pool has fewer slots than marked machines after a `retry` command: a machine that failed for good
+// gave its slot back, and needs a slot again once it is retried.
 function hasLostSlot(
   { target: { rules }, people, machines, slots }: Seen<"target" | "people" | "machines" | "slots">,
   machine: string,

@@ -31,7 +31,8 @@ import { patient } from "./proxies.ts";
 
 // Admits a node: annotates it with the components that it runs, and deletes its JoiningNode. A run starts when the node
 // has joined, or at the deadline of the JoiningNode, so that a thousand JoiningNodes without a node occupy no worker.
-// Only the run for a control plane waits, until the node is a complete control plane; these join one at a time.
+// Only the run for a control plane waits, until its node is a complete control plane; control planes join one at a
+// time.
 
 // The API server can be unavailable for an hour.
 const { ensureNodeAnnotated } = proxyActivities<JoiningActivities>({
@@ -54,7 +55,8 @@ export async function admitJoiningNode(object: ClusterObject): Promise<JoiningOu
     // No await may come between this check and the return: a signal that arrives later then starts a new run, so none
     // is lost.
     else if (!isChanged) return seen;
-    // A node that joins and leaves repeatedly leads to many short histories instead of one long history.
+    // A node that joins and leaves repeatedly can keep the run from ending, so it continues as new before its history
+    // gets too long.
     if (workflowInfo().continueAsNewSuggested) return await continueAsNew<typeof admitJoiningNode>(object);
   }
 }
@@ -114,7 +116,7 @@ export async function keepAutoscaler(object: ClusterObject): Promise<AutoscalerO
     // No await may come between this check and the return: a signal that arrives later then starts a new run, so none
     // is lost.
     if (!isChanged) return seen;
-    // Frequent changes lead to many short histories instead of one long history.
+    // Frequent changes can keep the run from ending, so it continues as new before its history gets too long.
     if (workflowInfo().continueAsNewSuggested) return await continueAsNew<typeof keepAutoscaler>(object);
   }
 }
@@ -135,7 +137,8 @@ const overnight = {
  * another. Fails if one delivery failed, but only after all have ended.
  */
 export async function sendNotice({ pool, notice, to }: NoticeInput): Promise<void> {
-  // Delivery is on the queue for waits: a thousand tries of a receiver that is down must take no slot from a step.
+  // Delivery is on the queue for waits, so that a thousand attempts to reach a receiver that is down delay no short
+  // step.
   const taskQueue = waitsQueueOf(workflowInfo().taskQueue);
   const { deliverNotice } = proxyActivities<NoticeActivities>({ ...overnight, taskQueue });
   const told = await Promise.allSettled(

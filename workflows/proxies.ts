@@ -13,7 +13,7 @@ import type {
 import { isIdle } from "./state/tasks.ts";
 import type { Tasks } from "./state/tasks.ts";
 
-// Eight attempts in half a minute; the main loop reports a longer outage, and reads again.
+// Eight attempts in half a minute; the main loop reports a longer outage, and then reads the pool again.
 const briefRetry = {
   initialInterval: "200ms",
   backoffCoefficient: 2,
@@ -21,7 +21,7 @@ const briefRetry = {
   maximumAttempts: 8,
 } as const;
 
-// A longer pause between attempts becomes a timer, so that the pause keeps no workflow task open.
+// A pause between attempts that is longer than this becomes a timer, so that it keeps no workflow task open.
 const localRetryThreshold = "1s";
 
 // A killed worker is detected by its missing heartbeat, so a kill delays its activities by this timeout. Short steps
@@ -48,9 +48,9 @@ export const publish = proxyActivities<PublishActivities>({ ...publishing, heart
 const readAlone = proxyLocalActivities<ReadActivities>({ ...reading, localRetryThreshold });
 const publishAlone = proxyLocalActivities<PublishActivities>({ ...publishing, localRetryThreshold });
 
-/** Reports as local activities, only while no task is running: the steps that a plan begins. */
+/** Reports the steps that a plan begins, as local activities; only used while no task is running. */
 export const tellAlone = publishAlone;
-/** Writes as local activities, only while no task is running: removes marks of machines that are not replaced. */
+/** Removes marks of machines that are not replaced, as local activities; only used while no task is running. */
 export const writeAlone = proxyLocalActivities<WriteActivities>({ ...publishing, localRetryThreshold });
 
 /** One class of activities, as normal or as local activities. */
@@ -89,8 +89,8 @@ const waiting = {
 
 /**
  * Waits: heartbeats report what is missing, and the absolute deadline is part of the input. They have a separate task
- * queue, because a wait can last a day, and thousands of waits must take no slot of a worker from short steps. Only a
- * run knows the name of the queue, so the proxy reads the name at each call.
+ * queue, because a wait can last a day, and thousands of waits must not delay short steps. Only a run knows the name of
+ * the queue, so the proxy reads the name at each call.
  */
 export const awaits = onWaitsQueue<AwaitActivities>();
 /** Steps of an update in place, on the queue for waits, because each lasts until its machine has answered. */

@@ -163,8 +163,8 @@ function holdBack(tasks: Tasks): Teller {
   return tasks.areHeld ? tellAlone : publish;
 }
 
-// Reports received commands before the next read, which depends on the Rollout: `retry` ends the pin to the last good
-// profile there, so that an abandoned change is desired again.
+// Writes received commands to the Rollout before the next read, which depends on the Rollout. After a rollback, the
+// Rollout pins the pool to the last good profile; `retry` ends the pin, so that the abandoned profile is desired again.
 async function showHeard(rollout: Telling & Part<"people">): Promise<void> {
   const { people, view } = rollout;
   people.heard = false;

@@ -50,7 +50,8 @@ const resume: Effect = {
 
 const retry: Effect = {
   takes: "{by, reason}",
-  // During a rollback, only machines of the last good revision can be retried.
+  // During a rollback, only failed machines of the last good revision can be retried; without one, the command is
+  // refused.
   refuse: ({ memory, machines }) =>
     memory.rollback && machines.failed.length === 0
       ? "the pool is rolling back to the last good revision; apply the change again after the rollback"
@@ -209,8 +210,7 @@ function untaken(
 function beginLastWave({ waves, target: { rules, desired } }: Part<"waves"> & Seen<"target">): void {
   if (!rules || !desired) return;
   const { replicas } = desired;
-  // The index of the last wave refers to these rules, which may be newer than the rules that the present index refers
-  // to.
+  // The new index counts the waves of the current rules; the previous index may have counted the waves of older rules.
   waves.countedBy = { waves: rules.waves, growth: rules.growth, replicas };
   const index = Math.max(0, waveTargets(rules, replicas).length - 1);
   waves.current = { ...freshWave(), index, approved: true };

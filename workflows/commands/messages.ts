@@ -33,13 +33,13 @@ export interface Command {
 }
 
 /**
- * Keeps new machines held, except to replace unhealthy machines that are removed; running joins, repairs and renewals
- * of credentials continue. The signal is for batches and tctl; the update answers.
+ * Keeps new machines held, except those in place of unhealthy machines that were removed; running joins, repairs and
+ * renewals of credentials continue. The update answers; the signal, for batches and tctl, does not.
  */
 export const pauseRequested = defineSignal<[Command]>("pauseRequested");
 export const pause = defineUpdate<Answer, [Command]>("pause");
 
-/** Lets held new machines boot again when the plan permits. */
+/** Ends a pause: new machines that are held may boot once the plan permits. */
 export const resumeRequested = defineSignal<[Command]>("resumeRequested");
 export const resume = defineUpdate<Answer, [Command]>("resume");
 
@@ -62,7 +62,10 @@ export const promote = defineUpdate<Answer, [Command]>("promote");
 export const skipRequested = defineSignal<[Command]>("skipRequested");
 export const skip = defineUpdate<Answer, [Command]>("skip");
 
-/** Stops the rollout, removes every mark, hold and cordon, and rolls back to the last good template. */
+/**
+ * Stops the rollout and rolls back to the last good template; without another template to roll back to, ends the run
+ * and keeps the machines as they are.
+ */
 export const abortRequested = defineSignal<[Command]>("abortRequested");
 export const abort = defineUpdate<Answer, [Command]>("abort");
 

@@ -24,8 +24,8 @@ export function reviewApproval(
 ): "Kept" | "Dropped" {
   const { settings, people, machines: { snapshot } } = rollout;
   if (!isApproved(rollout)) {
-    // If the policy requires an approval of the whole plan from now on, the approval of a completed wave must not count
-    // as one.
+    // If the policy later requires an approval of the whole plan, the approval of an earlier wave must not count as
+    // that approval.
     forgetApproval(people);
     return "Kept";
   }
@@ -71,8 +71,8 @@ function isOldLeft({ counts, leaving }: PoolSnapshot, { tasks }: Seen<"tasks">, 
 // Reads the plan that a person has to approve.
 
 /**
- * Reads the plan that a person has to approve, but only if it needs an approval, because a plan reads the whole pool.
- * Drops an approval that no longer matches the plan.
+ * Reads the plan that a person has to approve, unless the rollout needs no further approval, because planning reads the
+ * whole pool. Drops an approval that no longer matches the plan.
  */
 export async function askApproval(
   rollout:

@@ -6,7 +6,8 @@ import { searchAttributes } from "../status/search_attributes.ts";
 import { nodePoolOf } from "./node_pool.ts";
 
 // Maps a ScalingGroup to a pool. A ScalingGroup is cluster-scoped, but the objects of a pool, such as its Rollout and
-// policies, are namespaced, so a group has a namespace and a name among those of MachineDeployments.
+// policies, are namespaced, so the pool of a group has a fixed namespace, and a prefix that sets its name apart from
+// MachineDeployments.
 
 /** The namespace of Rollouts and policies of scaling groups. */
 export const groupsNamespace = "kube-system";
@@ -28,15 +29,15 @@ const upgradePrefix = "upgrade-kubernetes.";
 const certificatesPrefix = "renew-certificates.";
 
 /**
- * Returns the holder of slots and cordons of an upgrade of Kubernetes. It has the form of a pool of its own, so that no
- * run of a group gives them back, but there is no Rollout of that name.
+ * Returns the name, in the form of a pool, under which an upgrade of Kubernetes has its slots and cordons. No pool with
+ * a Rollout has this name, so no run of a group gives these slots back or ends these cordons.
  */
 export function holderOfUpgrade({ cluster, name }: ClusterObject): PoolRef {
   const holder: PoolRef = { kind: "ScalingGroup", namespace: groupsNamespace, name: `${upgradePrefix}${name}` };
   return cluster === undefined ? holder : { cluster, ...holder };
 }
 
-/** Returns the holder of slots of a renewal of certificates, which differs from the holder of the upgrade. */
+/** Like `holderOfUpgrade`, for the slots of a renewal of certificates; the two names differ. */
 export function holderOfRenewal({ cluster, name }: ClusterObject): PoolRef {
   const holder: PoolRef = { kind: "ScalingGroup", namespace: groupsNamespace, name: `${certificatesPrefix}${name}` };
   return cluster === undefined ? holder : { cluster, ...holder };
@@ -44,7 +45,7 @@ export function holderOfRenewal({ cluster, name }: ClusterObject): PoolRef {
 
 export { nodePoolOf, poolOfNodePool } from "./node_pool.ts";
 
-/** Returns the names of the search attributes that the runs for a cluster set; "" is the cluster without a name. */
+/** Returns the names of the search attributes that runs of a cluster use; "" is the cluster without a name. */
 export function columnsOf(cluster: string): string[] {
   const { cluster: ofCluster, ...plain } = searchAttributes;
   return Object.values(cluster === "" ? plain : { ofCluster, ...plain }).map(({ name }) => name);
@@ -131,7 +132,7 @@ export function taskQueueOf(cluster: string): string {
   return cluster === "" ? "ostler" : `ostler-${cluster}`;
 }
 
-/** Returns the task queue for waits that belongs to a task queue for workflows and short steps. */
+/** Returns the task queue for waits of an installation; `taskQueue` is its queue for workflows and short steps. */
 export function waitsQueueOf(taskQueue: string): string {
   return `${taskQueue}-waits`;
 }
@@ -142,14 +143,14 @@ export function waitsQueueOf(taskQueue: string): string {
 export const renewalType = "renewCredentials";
 
 /**
- * Returns the ID of the Schedule that renews an installation's credentials, and of its runs, to which Temporal adds the
- * time.
+ * Returns the ID of the Schedule that renews an installation's credentials; for the ID of each run, Temporal appends
+ * its time.
  */
 export function renewalIdOf(cluster: string): string {
   return cluster === "" ? "renew-credentials" : `${cluster}/renew-credentials`;
 }
 
-/** Returns the ID of the Schedule that discovers scaling groups, and of its runs, to which Temporal adds the time. */
+/** Returns the ID of the Schedule that discovers scaling groups; for the ID of each run, Temporal appends its time. */
 export function discoveryIdOf(cluster: string): string {
   return cluster === "" ? "discover-scaling-groups" : `${cluster}/discover-scaling-groups`;
 }

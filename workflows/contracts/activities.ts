@@ -43,7 +43,7 @@ export interface PublishedPool {
   seen: DesiredState;
   /** The state that earlier runs of the pool left on its Rollout. */
   earlier: Memory;
-  /** Null for a pool that is deleted, or to whose template machine-controller has not assigned a revision yet. */
+  /** Null if the pool is deleted, or if machine-controller has not assigned a revision to its template yet. */
   published: Published | null;
   /**
    * A snapshot without machines if the pool certainly never had any; otherwise null, and the machines have to be read.
@@ -123,7 +123,7 @@ export interface SlotAnswer {
 export interface SlotOrder {
   pool: PoolRef;
   machine: string;
-  /** Number of slots. */
+  /** Number of slots in the shared budget. */
   limit: number;
   /** Pools by default. */
   of?: BudgetName;
@@ -145,8 +145,8 @@ export interface SlotOrder {
 }
 
 /**
- * The shared budget that a slot belongs to. Pools: that of all pools. ControlPlanes: that of all control planes of the
- * cluster, of which one may be out of service at a time.
+ * The shared budget that a slot belongs to. Pools: the budget of all pools. ControlPlanes: the budget of all control
+ * planes of the cluster, of which only one may be out of service at a time.
  */
 export type BudgetName = "Pools" | "ControlPlanes";
 
@@ -156,7 +156,7 @@ export interface DrainOrder {
   /** The machine that the node belongs to. */
   machine: string;
   node: string;
-  /** Epoch ms. */
+  /** Deadline (epoch ms). */
   until: number;
   rules: DrainRules;
   /** The key of the blockers that were reported last, "" for none. */
@@ -173,19 +173,20 @@ export interface GateQuestion {
   gates: Gate[];
   machine?: string;
   node?: string;
-  /** Identifies the attempt or the wave, because a Job runs once for each. */
+  /** Identifies this evaluation: the Job of a gate runs once for each key. */
   key: string;
   /**
    * Start of the first evaluation (epoch ms), from which `within` counts; earlier versions omit it, which means now.
    */
   since?: number;
-  /** Epoch ms. */
+  /** Deadline (epoch ms). */
   until: number;
 }
 
 /**
- * Activities that poll with heartbeats until an absolute time (epoch ms). An activity that evaluates a deadline returns
- * `Unseen` if the state could not be read for a while and the result would otherwise be missing or a failure.
+ * Activities that poll with heartbeats until an absolute time (epoch ms). If an activity could not read the state for a
+ * while, it returns `Unseen` in place of a failure or an incomplete result, and the caller extends the deadline by that
+ * time.
  */
 export interface AwaitActivities {
   /**
@@ -222,7 +223,7 @@ export interface AwaitActivities {
   awaitMachineGone(input: { pool: PoolRef; machine: string; until: number }): Promise<void>;
   /**
    * Waits until no problem of etcd blocks the removal of a control plane machine, then moves the leadership of etcd to
-   * another member and stores a snapshot if ordered. At `until`, returns the remaining problems.
+   * another member and, with `snapshot`, stores a snapshot. At `until`, returns the remaining problems.
    */
   awaitMachineRelieved(input: RelieveOrder & { pool: PoolRef }): Promise<Relieved>;
 }

@@ -21,7 +21,10 @@ export interface CarriedTarget {
   stamped: string | boolean;
   /** When the rollout of this change began (epoch ms). */
   startedAt: number;
-  /** Identity (`observed`) of the desired state at the end of the previous run, or else of the first one read. */
+  /**
+   * Identity (`observed`) of the desired state in the last report before this chain of runs; without a report, that of
+   * the first desired state that a run read.
+   */
   startedFor: string;
   /** The config that machines of the desired template first booted with. */
   begun: { templateHash: string; configDigest: string } | null;
@@ -82,7 +85,7 @@ export interface CarriedMachines {
   failed: string[];
   /** Number of machines that failed for good, including those that are gone. */
   failures: number;
-  /** Attempts so far for each failed machine that waits for its next attempt. */
+  /** Attempts so far for each failed machine whose next attempt, a new machine, has not begun to boot. */
   retries: number[];
   /** Machines that are being updated in place, from cordon to uncordon. */
   updating: Record<string, Updating>;
@@ -106,7 +109,7 @@ export interface CarriedSlots {
   held: string[];
 }
 
-/** Lasting state that is also kept on the Rollout object and outlives the chain, and the current rollback. */
+/** The current rollback, and the lasting state that the Rollout object stores too, so that it outlives the chain. */
 export interface CarriedMemory {
   /** Whether the state of earlier runs was read; before that the Rollout must not be overwritten. */
   recalled: boolean;

@@ -1,6 +1,6 @@
 /**
- * Upgrades of a cluster's Kubernetes version: the control planes of a NodeVersion get its version with kubeadm, in
- * place and one at a time, before any worker gets its components.
+ * Upgrades of a cluster's Kubernetes version: kubeadm upgrades the control planes of a NodeVersion to its Kubernetes
+ * version, in place and one at a time, before any worker gets components of that version.
  */
 import type { ClusterObject } from "./node_version.ts";
 import type { Unseen } from "./outcomes.ts";
@@ -22,8 +22,8 @@ export interface ControlPlaneState {
   /** Whether its annotation names the components of the NodeVersion. */
   isAnnounced: boolean;
   /**
-   * Whether this upgrade has a slot for the control plane, and has not ended there; only administrators and Ostler can
-   * write slots.
+   * Whether this upgrade has a slot for the control plane, so that it may have begun and has not ended there; only
+   * administrators and Ostler can write slots.
    */
   isUnderWay: boolean;
   /**
@@ -53,8 +53,8 @@ export type UpgradeSurvey =
   | {
     state: "Present";
     /**
-     * Changes when any field below changes; does not depend on whether the worker that reads it has setting
-     * hands-image.
+     * Changes when any field below changes. Workers with and without setting hands-image compute the same value, so
+     * differences that come only from that setting do not count.
      */
     fingerprint: string;
     /** Digest of the desired version and of the content of its components. */
@@ -95,8 +95,8 @@ export interface UpgradeCheck {
 
 /**
  * Plan: check with kubeadm whether the cluster can be upgraded. Fetch: download the components and verify their hashes.
- * Apply: upgrade the first control plane, and the cluster's configuration. Node: upgrade any other one. Kubelet:
- * replace the kubelet, and restart it. Except for Plan, each does nothing if its result already exists.
+ * Apply: upgrade the first control plane, and the cluster's configuration. Node: upgrade any other control plane.
+ * Kubelet: replace the kubelet, and restart it. Except for Plan, each does nothing if its result already exists.
  */
 export type UpgradeVerb = "Plan" | "Fetch" | "Apply" | "Node" | "Kubelet";
 
@@ -112,7 +112,7 @@ export interface UpgradeOrder {
    * fails with "GenerationStale"; if the node already has the order, the activity waits for its result.
    */
   digest: string;
-  /** Identifies the attempt, so that it differs from an earlier equal order; at most 63 characters of [a-z0-9-]. */
+  /** Identifies the attempt: the same order with another token is a new order; at most 63 characters of [a-z0-9-]. */
   token: string;
   /** Deadline for the result (epoch ms). */
   until: number;
@@ -200,7 +200,7 @@ export type RenewalSurvey =
      * another attempt. "" without the annotation.
      */
     setting: string;
-    /** The reason of the condition CertificatesRenewed; "" without it. */
+    /** The reason of the condition CertificatesRenewed; "" if the NodeVersion does not have the condition. */
     told: string;
     trouble: UpgradeTrouble | null;
     /** Only control planes whose ScalingGroup belongs to the NodeVersion. */
@@ -233,8 +233,9 @@ export interface UpgradeWaits {
   /** Gives the order to the node, and waits for its result. */
   awaitUpgradeOrdered(input: UpgradeOrder): Promise<UpgradeOutcome | Unseen>;
   /**
-   * Waits until the control plane runs `version` (its components, or also its kubelet), is Ready, and its etcd member
-   * is healthy; `evidence` is what the last read found. If that is not so by `until` (epoch ms), `isHealthy` is false.
+   * Waits until the components of the control plane, with `kubelet` also its kubelet, run `version`, its node is Ready,
+   * and its etcd member is healthy; `evidence` is what the last read found. If that is not so by `until` (epoch ms),
+   * `isHealthy` is false.
    */
   awaitControlPlaneHealthy(
     input: { object: ClusterObject; node: string; uid: string; version: string; kubelet: boolean; until: number },

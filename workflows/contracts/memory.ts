@@ -7,7 +7,7 @@ export interface Request {
   since: number;
 }
 
-/** A failed change; it is held until the desired spec changes or a person runs retry. */
+/** A failed change: none of its machines is admitted until the desired spec changes or a person runs retry. */
 export interface Quarantined extends Request {
   specHash: string;
   templateHash: string;
@@ -43,7 +43,7 @@ export interface Memory {
   templateHash?: string;
   /** Machines that a person skipped. */
   skipped?: string[];
-  /** The approval that held at the last report. */
+  /** The approval that was valid at the last report. */
   approval?: Approval | null | undefined;
   /** Whether the rollout had not ended at the last report. */
   isOpen?: boolean;
@@ -51,7 +51,7 @@ export interface Memory {
   isRollingBack?: boolean;
 }
 
-/** An approval that holds. */
+/** An approval that is still valid. */
 export interface Approval {
   /** Hash of the approved plan; "" if a person approved no plan, but made all remaining waves one with `promote`. */
   plan: string;

@@ -41,7 +41,7 @@ export interface OsOrder {
   image: string;
   digest: string;
   bootId: string;
-  /** Identifies the attempt, so that it differs from an earlier equal order; at most 63 characters of [a-z0-9-]. */
+  /** Identifies the attempt: the same order with another token is a new order; at most 63 characters of [a-z0-9-]. */
   token: string;
   /** Deadline for the result (epoch ms). */
   until: number;

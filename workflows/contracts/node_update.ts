@@ -20,7 +20,10 @@ export type StageOutcome =
   | { outcome: "Refused"; reason: OsRefusal | OsFinding["kind"]; message: string }
   | { outcome: "Unknown"; message: string };
 
-/** Ordered: the machine is about to boot and had this boot id. Rebooted: it booted after staging without an order. */
+/**
+ * Ordered: the machine is about to boot; `bootId` is its boot id before that. Rebooted: it booted after staging,
+ * without an order. Refused and Gone: as in `StageOutcome`.
+ */
 export type BootOrdered =
   | { outcome: "Ordered"; bootId: string }
   | { outcome: "Refused"; reason: OsRefusal; message: string }

@@ -37,8 +37,8 @@ export type VersionSurvey =
   | {
     state: "Present";
     /**
-     * Changes when any field below changes; does not depend on whether the worker that reads it has setting
-     * hands-image.
+     * Changes when any field below changes. Workers with and without setting hands-image compute the same value, so
+     * differences that come only from that setting do not count.
      */
     fingerprint: string;
     /** Digest of the current spec. */
@@ -141,8 +141,9 @@ export interface ClusterObject {
 
 /**
  * The result for a JoiningNode record. Annotated: the node has the annotations of the record. Expired: no node joined
- * in time. Gone: another client deleted the record. Waiting: for the event that `says` names; a watch that reports the
- * event starts another run, and with `againMs` this run reads again after that time.
+ * in time. Gone: another client deleted the record. Waiting: for the event that `says` names. Without `againMs` the run
+ * ends, and a watch that reports the event starts another run; with `againMs`, this run reads the node again at the
+ * event, or after that time.
  */
 export type JoiningOutcome =
   | { outcome: "Annotated"; node: string; components: string }

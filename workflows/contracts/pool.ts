@@ -81,7 +81,7 @@ export interface PoolSnapshot {
     updatedReady: number;
     /** Machines of other templates that are not leaving. */
     old: number;
-    /** Machines that are held before they boot: pending, without an instance. */
+    /** Machines in phase Held: they wait to be admitted, and have no instance yet. */
     held: number;
     leaving: number;
     /** Machines that joined, are unhealthy now, and are not leaving. */
@@ -143,10 +143,16 @@ export interface Desired {
   settled: boolean;
   revision: string;
   templateHash: string;
-  /** The stamp in the template, which Ostler writes for another config; absent without one. */
+  /**
+   * The stamp that Ostler wrote into the template, so that machines with an earlier config are replaced; absent without
+   * a stamp.
+   */
   stamp?: string;
   replicas: number;
-  /** Machines above `replicas` while rolling; with 0 machine-controller removes an old machine first. */
+  /**
+   * Number of machines that may exist above `replicas` during a rollout; with 0, an old machine is removed before a new
+   * one is created.
+   */
   surge: number;
   /** The machines are etcd members: one leaves at a time in the whole cluster, and none while etcd has a problem. */
   isControlPlane?: true;
@@ -180,7 +186,7 @@ export interface WaveCount extends Pick<Rules, "waves" | "growth"> {
 }
 
 // A RolloutPolicy as a run uses it: defaults filled in, durations in milliseconds, windows as absolute times.
-// The activity that reads it resolves cron and time zones, because their tables belong to the environment.
+// The activity that reads the policy resolves cron and time zones, because workers can have different time zone tables.
 
 /** A number of machines, or a percentage of the replicas such as "10%". */
 export type Amount = number | string;
@@ -288,7 +294,7 @@ export interface Rules {
     /** Machines that may be out or changing in one zone. */
     perZone: Amount | null;
     zones: "Parallel" | "OneAfterAnother";
-    /** Size of the budget that all pools share. */
+    /** Size of the budget that all pools share; null without such a budget. */
     cluster: number | null;
     /** Decides which pools get a free slot of the cluster budget first; absent means Normal. */
     urgency?: Urgency;
@@ -376,8 +382,8 @@ export interface RelieveOrder {
   /** Whether the machine is lost, so that problems of its own member do not block its removal. */
   isLost: boolean;
   /**
-   * The machine returns with its data, so its own absence is accepted: a cluster of one or two members is without etcd
-   * meanwhile.
+   * The machine will return with its data, so its own absence does not block, even in a cluster of one or two members,
+   * which is without etcd meanwhile.
    */
   returns?: true;
   /** Texts of the problems that a person accepted; these do not block the removal. */

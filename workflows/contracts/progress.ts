@@ -158,7 +158,7 @@ export interface RolloutReport {
   /** RFC 3339; null without measurements or without a rollout in progress. */
   eta: string | null;
   plan: { hash: string; approved: boolean } | null;
-  /** Machines that a person skipped, and the approval that holds; absent from runs of earlier versions. */
+  /** Machines that a person skipped, and the approval that is valid now; absent from runs of earlier versions. */
   skipped?: string[];
   approval?: Approval | null | undefined;
   credentials?: { expiresAt: string; renewAt: string };

@@ -28,7 +28,10 @@ export interface Publication {
 /** The config digest to stamp into a template, so that machines with a different config are replaced. */
 export interface TemplateStamp {
   pool: PoolRef;
-  /** Hash of the template without the stamp, because an earlier template may have the same stamp. */
+  /**
+   * Hash of the template before the stamp is written. The stamp depends on it, so that no earlier template with the
+   * same config has the same stamp.
+   */
   templateHash: string;
   configDigest: string;
 }

@@ -42,7 +42,7 @@ export async function giveOrder(
 
 /**
  * Waits until the control plane runs the version (with `kubelet`, also its kubelet) and is healthy. Returns undefined
- * then, or what is missing when the time is over.
+ * once that is so, or what is missing if the time is over before.
  */
 export async function whyUnhealthy(
   { object, survey: { version }, controlPlane: { node, uid } }: OnControlPlane,

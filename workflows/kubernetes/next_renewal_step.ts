@@ -13,17 +13,17 @@ export type RenewalStep =
   | { step: "Renew"; controlPlane: RenewalPlane; standing: UpgradeStanding };
 
 /**
- * Returns the next step: the control plane under way, then each one whose certificates expire soon. The leader of etcd
- * comes last, so that the leadership moves only once. The renewal of a control plane does not begin while another one
- * is not Ready.
+ * Returns the next step: first the renewal of the control plane under way, then of each one whose certificates expire
+ * soon. The leader of etcd comes last, so that the leadership moves only once. The renewal of a control plane does not
+ * begin while another one is not Ready.
  */
 export function nextRenewalStep(survey: Present): RenewalStep {
   const { controlPlanes, trouble, setting } = survey;
   const underWay = controlPlanes.find(({ isUnderWay }) => isUnderWay);
   const [next] = underWay ? [underWay] : controlPlanes.filter(({ due }) => due !== "").sort(byOrder);
   if (!next) return { step: "Done", standing: done(survey) };
-  // Without setting hands-image Ostler renews no certificates, so this is not a failure; the expiry of certificates is
-  // reported in any case.
+  // Without setting hands-image Ostler renews no certificates, so HandsMissing is a failure only while a renewal is
+  // under way; the expiry of certificates is reported in any case.
   if (trouble) return { step: trouble.reason === "HandsMissing" && !underWay ? "Done" : "Wait", standing: trouble };
   if (underWay) return { step: "Renew", controlPlane: next, standing: renewing(next) };
   if (setting === "Off") return { step: "Done", standing: off };

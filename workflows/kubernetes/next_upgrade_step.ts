@@ -48,8 +48,8 @@ export function nextUpgradeStep(survey: Present, check: UpgradeCheck | null): Up
 }
 
 /**
- * Returns Refuse. If a control plane is cordoned and its group names another NodeVersion now, first returns Release for
- * it, because the upgrade of that NodeVersion completes it.
+ * Returns Refuse. First returns Release for a cordoned control plane that belongs to no group of this NodeVersion any
+ * more, if nothing on it is half done: the upgrade of its new NodeVersion continues with it.
  */
 function stopFor(survey: Present, trouble: UpgradeTrouble): UpgradeStep {
   const moved = survey.controlPlanes.find((each) =>
@@ -60,8 +60,8 @@ function stopFor(survey: Present, trouble: UpgradeTrouble): UpgradeStep {
 }
 
 /**
- * Returns the next step before the first control plane runs the version: check, approval, upgrade. Afterwards kubeadm
- * cannot downgrade.
+ * Returns the next step while kubeadm has not recorded the version for the cluster: check, approval, upgrade. Once it
+ * has, kubeadm cannot downgrade.
  */
 function begin(survey: Present, check: UpgradeCheck | null, next: ControlPlaneState): UpgradeStep {
   if (next.isUnderWay && next.components === survey.version) return upgrade(survey, next);
@@ -108,9 +108,9 @@ function announce(survey: Present): UpgradeStep | undefined {
 }
 
 /**
- * Refuses other components of a version that some control planes already run: those would keep their programs, and the
- * others would get different ones. Recognizes such control planes by the annotation with their components; returns
- * undefined if there are none.
+ * Refuses a change of the components of a version that some control planes already run: these would keep their
+ * programs, and the others would get different ones. Recognizes these control planes by their annotation, which does
+ * not name the components of the NodeVersion; returns undefined without such a control plane.
  */
 function differing(survey: Present): UpgradeStep | undefined {
   const { components, version } = survey;

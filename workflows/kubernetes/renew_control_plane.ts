@@ -70,8 +70,8 @@ async function checkRules(work: RenewalWork): Promise<End> {
 }
 
 /**
- * Takes the slot, and moves the leadership of etcd away. If that fails with an error, gives the slot back, unless the
- * renewal of this control plane was under way before.
+ * Takes the slot, and moves the leadership of etcd away. If the move fails with an error, gives the slot back, unless
+ * the renewal of this control plane was under way before.
  */
 async function takeOut(work: RenewalWork): Promise<End> {
   const halt = await takeSlot(work);
@@ -79,7 +79,7 @@ async function takeOut(work: RenewalWork): Promise<End> {
   try {
     return await relieve(work);
   } catch (error) {
-    // After a cancellation the run decides about its slot.
+    // After a cancellation, the run itself gives the slot back or keeps it.
     if (!work.controlPlane.isUnderWay && !isCancellation(error)) await giveBackSlot(work);
     throw error;
   }

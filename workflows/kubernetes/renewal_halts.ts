@@ -28,7 +28,7 @@ export function haltOfRenewal(node: string, outcome: UpgradeOutcome): UpgradeHal
   return { ...failedRenewal(node, `${outcome.reason}: ${message}; ${todo}`), again };
 }
 
-/** Returns whether a control plane serves as before after this result, because no pod was restarted. */
+/** Returns whether this result shows that no pod of the control plane was restarted, so that it serves as before. */
 export function isUntouched(outcome: UpgradeOutcome): boolean {
   return outcome.outcome === "Refused" && outcome.reason !== "RestartFailed";
 }

@@ -34,7 +34,7 @@ export interface UpgradeMemory {
   /** Whether the upgrade may have a slot, and when it has to be renewed (epoch ms). */
   mayHaveSlot: boolean;
   renewAt: number;
-  /** Whether the upgrade has not cordoned the control plane for which it took the slot. */
+  /** Whether the run has taken the slot for a control plane, or tries to, but has not begun to cordon or change it. */
   isOnlyHeld: boolean;
 }
 

@@ -12,7 +12,7 @@ export const act = proxyActivities<UpgradeActivities & RenewalActivities>({
   scheduleToCloseTimeout: "3h",
 });
 
-/** Waits; only a run knows the name of their queue. */
+/** Waits: a function, because the name of their task queue is known only inside a run. */
 export function waits(): ActivityInterfaceFor<UpgradeWaits & RenewalWaits> {
   const taskQueue = waitsQueueOf(workflowInfo().taskQueue);
   return proxyActivities<UpgradeWaits & RenewalWaits>({ ...patient, startToCloseTimeout: "2h", taskQueue });

@@ -14,7 +14,7 @@ export interface UpgradeReason {
 }
 
 /**
- * The next action of Ostler in a state that it reads regularly (`reads`), or as soon as the state changes
+ * The next action of Ostler if it reads the state regularly (`reads`), or only once the NodeVersion changes
  * (`readsSpec`).
  */
 const reads = "Ostler reads the state again within ten minutes, and continues by itself once the cause is gone.";

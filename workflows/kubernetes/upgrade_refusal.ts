@@ -6,7 +6,7 @@ type Present = Extract<UpgradeSurvey, { state: "Present" }>;
 
 /** A kubelet may be this many minor versions older than its API server (kubernetes.io, "Version Skew Policy"). */
 const kubeletSkew = 3;
-/** Number of nodes that a message names. */
+/** Maximum number of nodes that a message names. */
 const named = 3;
 
 /** The valid versions of a survey. */
@@ -17,7 +17,7 @@ interface Versions {
 
 /**
  * Returns why the desired version is refused; undefined if it is not. Checks the kubelets of workers only before the
- * first control plane runs the version: after that, to stop would not help them.
+ * first control plane runs the version: after that, stopping the upgrade would not help these kubelets.
  */
 export function upgradeRefusalOf(survey: Present): UpgradeStanding | undefined {
   const desired = versionIn(survey.version);

@@ -23,7 +23,7 @@ export async function failUpdate(
   note({ is: "UpdateFailed", reason, message: `Machine "${machine}": ${message}`, at });
 }
 
-/** Records the failure only on the machine. */
+/** Records the failure on the machine, without counting it. */
 export async function remember(
   pool: PoolRef,
   machine: string,

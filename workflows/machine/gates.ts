@@ -50,12 +50,14 @@ export async function passGates(work: Work, asked: Asked): Promise<string | unde
       const verdicts = await evaluate(work, { ...asked, gates, name, isOver });
       const isPromoted = task.doubt === promoted;
       task.doubt = "";
-      // The record of the gates stays, so that a run that ends before the promotion takes effect carries the promotion.
+      // The record of the gates stays: if this run ends before the promotion takes effect, the next run learns of it
+      // there.
       if (isPromoted) return undefined;
       if (verdicts) return ended(work, verdicts);
     }
   } catch (error) {
-    // The next run may continue a cancelled evaluation in its remaining time; after an error, it evaluates anew.
+    // After a cancellation, the record stays, so that the next run continues the evaluation in its remaining time;
+    // after an error, the evaluation begins anew.
     if (!isCancellation(error)) ended(work);
     throw error;
   }

@@ -98,7 +98,8 @@ async function deleteIll(
   task.until = Date.now() + durations.gone;
   try {
     await write.deleteMachine.executeWithOptions({ summary: `Replace unhealthy ${id}` }, [
-      // A machine that is replaced because of a condition may be Ready, so only a NotReady one is kept if Ready again.
+      // Only a machine that was NotReady is kept if it is Ready again: a machine that is replaced because of a
+      // condition may be Ready all the time.
       {
         pool,
         machine: id,

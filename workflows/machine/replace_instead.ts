@@ -43,7 +43,7 @@ export async function failOrDoom(work: Work, failing: Failing): Promise<"Doomed"
   const maker = isOwn ? await findMaker(work, { image, bootId: boot?.id }) : null;
   await failUpdate(work, { image, reason, message });
   if (!maker || !mayReplace(work)) return "Kept";
-  // A machine that is lost or not Ready after its reboot was drained before, and cannot be drained now.
+  // A machine that is lost, or not Ready after its reboot, was drained before the reboot and cannot be drained now.
   const isDead = boot !== undefined && (reason === "UpdateLost" || reason === "UpdateNotReady");
   work.note({ is: "Doomed", replacing: { maker, why: `${reason}: ${message}`, isDead } });
   return "Doomed";

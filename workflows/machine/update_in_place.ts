@@ -126,7 +126,7 @@ async function leave(work: Work, failing: Failing): Promise<UpdateOutcome> {
 
 async function replaceInstead(work: Work, begun: Begun): Promise<UpdateOutcome> {
   if (await replace(work, begun) === "Gone") return { is: "Replaced" };
-  // A machine that was ordered to reboot may still do so.
+  // A machine that was ordered to reboot may still reboot, so it stays out of service.
   return begun.boot ? { is: "Out" } : await serve(work);
 }
 

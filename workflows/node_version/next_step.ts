@@ -57,9 +57,9 @@ function end({ isHeld, released, says }: Present): NextStep {
 }
 
 /**
- * Returns the upgrade of the control planes. Before it, ends the release, so that no further group takes components
- * that are newer than its API server. Groups that have begun continue beside the upgrade, and take the slot of the
- * control planes in turn with it.
+ * Returns the upgrade of the control planes, but first the end of the release, so that no further group takes
+ * components that are newer than an API server. Groups that have begun continue beside the upgrade, and share the slot
+ * of the control planes with it.
  */
 function upgradeFirst(survey: Present, { state, says }: VersionUpgrade): NextStep {
   const what = "Workers and new images wait until Kubernetes is upgraded on the control planes";

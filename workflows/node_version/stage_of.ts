@@ -46,8 +46,8 @@ export function stageOf({ stages: { ControlPlane, Workers } }: Present): Version
 }
 
 /**
- * Counts nodes whose components differ from the desired ones. Excludes a new machine that Ostler ordered until it is
- * annotated, a moment after it has joined: until then its stage is neither done nor refused.
+ * Counts nodes whose components differ from the desired ones. A new machine that Ostler ordered counts only once it is
+ * annotated, a moment after it has joined: before that, its stage is neither done nor refused.
  */
 function skewedOf({ skewed, unannounced }: StageSurvey): number {
   return skewed - unannounced;

@@ -19,7 +19,7 @@ interface Admission {
   census: Census;
   budget: Budget;
   victims: Victims;
-  /** Number of machines that may be updated up to this wave. */
+  /** Number of machines that may be updated up to and including this wave. */
   upTo: number;
   /** Attempts so far of failed machines, the most first; the next admitted machines continue these counts. */
   attempts: number[];
@@ -41,8 +41,8 @@ export function admissionsOf(
 }
 
 /**
- * Returns the steps for machines that already boot. While there are more machines than the replicas plus the chosen old
- * machines, each takes the place of one more old machine, which is chosen here.
+ * Returns the steps for machines that already boot. If there are more machines above the replicas than old machines
+ * that are chosen to be replaced, chooses another old machine for each surplus machine.
  */
 function joinsOf(admission: Admission): Step[] {
   const { situation, census, attempts, victims } = admission;
@@ -58,7 +58,7 @@ function joinsOf(admission: Admission): Step[] {
   return [...joins, ...unwatched(situation)];
 }
 
-// After a restart no task waits for these machines to join.
+// Returns join steps for booting machines that the snapshot does not list: after a restart, no task waits for them.
 function unwatched({ pool, busy, booting }: Situation): Step[] {
   const seen = new Set([...pool.waiting, ...pool.joining].map(({ id }) => id).concat(busy.joining));
   const lost = Object.entries(booting).filter(([id]) => !seen.has(id));

@@ -10,7 +10,10 @@ import { isEnoughReady } from "./departures.ts";
 /** A replacement begins if at least this share of its window remains, however long replacements typically take. */
 const mostOfWindow = 0.95;
 
-/** Returns whether new machines stay held even if machines are missing. */
+/**
+ * Returns whether new machines stay held even if machines are missing. A pause still admits machines in place of
+ * unhealthy ones that were removed.
+ */
 export function holdsAll({ paused, quarantined, rollingBack }: Situation): boolean {
   return paused || (quarantined && !rollingBack);
 }

@@ -22,7 +22,7 @@ export interface Census {
   joins: number;
   /** Ready machines among `joins`; the owner may already have removed a machine for each. */
   unproven: number;
-  /** Leaving machines, without those set aside, that must be gone before the next steps begin. */
+  /** Leaving machines, without those set aside, for which the current wave waits. */
   going: number;
   /** Leaving machines, without those set aside, whose drain has begun. */
   draining: number;

@@ -7,10 +7,10 @@ import { surplus, victimsOf } from "./order.ts";
 import { machinesOf, type Situation, type Step } from "./turn.ts";
 
 /**
- * Returns the machines to uncordon and unmark: those with a mark or hold of an earlier change, and those that are now
- * skipped or kept, as far as more machines are chosen than new machines will replace. A new machine may keep a mark
- * until it has passed its gates: if its template is abandoned meanwhile, the owner removes it rather than a machine
- * that serves.
+ * Returns the machines to uncordon and unmark: those with a mark or hold of an earlier change, and marked ones that are
+ * now skipped or kept. Of the latter, returns at most the number of chosen machines that no new machine will replace. A
+ * new machine may keep a mark until it has passed its gates: if its template is abandoned meanwhile, the owner removes
+ * it rather than a machine that serves.
  */
 export function sparesOf(situation: Situation, census: Census, updates: readonly Step[]): Step[] {
   const { pool, busy, booting, skipped, supplier } = situation;
@@ -68,7 +68,7 @@ function mayLeave({ pool, rules }: Situation): boolean {
 
 interface Room {
   budget: Budget;
-  /** Number of machines that may be updated up to this wave. */
+  /** Number of machines that may be updated up to and including this wave. */
   upTo: number;
   /** Whether replacements may begin. */
   open: boolean;

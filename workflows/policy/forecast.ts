@@ -198,9 +198,9 @@ export function planTerms(supplier: Supplier, desired: Desired, rules: Rules): P
 }
 
 /**
- * Returns the rules that decide which machines are replaced, in which order and how fast, and what happens to them. Each
- * is named, so that a rule of a later version changes no running approval; such a rule may be added here only while it
- * is left out at its default.
+ * Returns the rules that decide which machines are replaced, in which order and how fast, and what happens to them.
+ * Each rule is listed by name, so that a rule that a later version adds does not change the hash of an approved plan;
+ * such a rule may be listed here only if it is left out at its default value.
  */
 function agreedOf(supplier: Supplier, rules: Rules): object {
   const { growth, budget, join, drain, onFailure, maxFailed, approval, onImageChange = "Replace", etcd } = rules;

@@ -62,7 +62,7 @@ export function withLately(
 ): PoolSnapshot {
   const of = ({ id }: Member): Lately["is"] | undefined =>
     lately[id]?.templateHash === templateHash ? lately[id].is : undefined;
-  // A machine with a staged image was staged again after its update.
+  // A machine with a staged image was staged again after its update, so it counts as old.
   const isUpdated = (member: Member): boolean => of(member) === "Updated" && !member.staged;
   const updated = pool.old.filter(isUpdated);
   const ready = updated.filter(({ phase }) => phase === "Ready").length;

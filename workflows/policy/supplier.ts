@@ -177,7 +177,7 @@ const nodePool: Supplier = {
   moveOf: (_, { old }) => ({ makes: 0, takes: old.map(() => 0) }),
 };
 
-// State has the kind of a pool instead of its rules, so that it stays plain JSON.
+// The state of a run has only the kind of its pool, and not these rules, so that the state stays plain JSON.
 
 const suppliers: Record<PoolKind, Supplier> = {
   MachineDeployment: machineController,

@@ -20,7 +20,7 @@ export interface Updates {
 interface Room {
   census: Census;
   budget: Budget;
-  /** Number of machines that may be updated up to this wave. */
+  /** Number of machines that may be updated up to and including this wave. */
   upTo: number;
   /** Whether updates may begin. */
   open: boolean;

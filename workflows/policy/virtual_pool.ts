@@ -25,7 +25,7 @@ interface VirtualQuestion {
  */
 export class VirtualPool {
   readonly joining = new Map<string, number>();
-  /** Leaving machines, `until` they are gone; Infinity while they are held. */
+  /** Leaving machines; `until` is when each is gone (epoch ms), or Infinity while it is held. */
   readonly leaving = new Map<string, { member: Member; until: number }>();
   #old: Member[];
   #marked: Member[] = [];
@@ -98,7 +98,8 @@ export class VirtualPool {
     const batch = this.#batches.get(member.templateHash);
     if (batch) Object.assign(batch, { size: batch.size - 1, ready: batch.ready - (member.ill ? 0 : 1) });
     const lost = member.phase === "NotReady" ? { lost: true as const } : {};
-    // Without room machines leave without a mark, so the hold makes each of them wait until the planner drains it.
+    // If no machine may exist above the replicas, machines leave without a mark; the hold makes each of them wait until
+    // the planner drains it.
     this.leaving.set(member.id, { member: { ...member, ...lost, phase: "Leaving", held: true }, until });
   }
 

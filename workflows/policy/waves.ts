@@ -37,7 +37,7 @@ function grownTargets({ from, factor, soak }: NonNullable<Rules["growth"]>, repl
 /** The state of the waves after a read of the pool, and how many machines the current wave may update. */
 export interface WaveLook {
   state: WaveState;
-  /** Number of machines that may be updated up to the current wave; Infinity if waves do not count. */
+  /** Number of machines that may be updated up to and including the current wave; Infinity if waves do not count. */
   upTo: number;
   /** Whether the machines of the wave are updated and its gates are due. */
   gatesDue: boolean;

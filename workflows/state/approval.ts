@@ -11,7 +11,7 @@ export function isApproved({ people, target, waves }: Seen<"people" | "target" |
   return people.approvedPlan !== "" && [target.template, target.change].includes(people.approvedPlan);
 }
 
-/** Returns whether the plan with this hash was approved before, and the approval still holds. */
+/** Returns whether the plan with this hash was approved before, and the approval is still valid. */
 export function wasApproved(
   { people, ...plan }: Seen<"people" | "target" | "waves">,
   hash: string | undefined,

@@ -14,8 +14,8 @@ export function delay(timed: Timed, subject: string, ms: number): void {
 }
 
 /**
- * Stops the times of all machines in progress, and of the gates of the current wave, that no task works on. Each stops
- * at `at` (epoch ms), unless it has stopped before.
+ * Stops the times of all machines in progress that no task works on, and those of the gates of the current wave if no
+ * task evaluates them. Each time stops at `at` (epoch ms), unless it has stopped before.
  */
 export function stopClocks({ machines, waves, tasks }: Timed & Part<"tasks">, at: number): void {
   const { booting, draining, updating } = machines;
@@ -32,7 +32,7 @@ export function startClock({ tasks, ...timed }: Timed & Part<"tasks">, subject: 
   delete tasks.idle[subject];
   if (idle === undefined) return;
   const now = Date.now();
-  // If the step began again meanwhile, such as after a retry, only the idle time since then counts.
+  // If the step began again meanwhile, such as after a retry, only the idle time since then extends the deadlines.
   extend(timed, subject, (since) => Math.max(0, now - Math.max(idle, since)));
 }
 

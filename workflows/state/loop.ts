@@ -1,7 +1,7 @@
 /** The events that wake the main loop of a run, and the errors that end the run. */
 import type { CarriedLoop } from "../contracts/mod.ts";
 
-/** A failure that stopped a task; the main loop reports it, waits, and reads again. */
+/** A failure that stopped a task; the main loop reports it, waits, and then reads the pool again. */
 export interface Mishap {
   kind: "halt" | "unreachable";
   reason: string;
@@ -68,7 +68,7 @@ export function forgetBugs(loop: Loop): void {
   Object.assign(loop, freshLoop());
 }
 
-/** Makes the main loop read again. */
+/** Makes the main loop read the pool again. */
 export function nudge(loop: Loop): void {
   loop.nudged = true;
   loop.nudgedFor = undefined;
@@ -80,8 +80,8 @@ export function noteStage(loop: Loop): void {
 }
 
 /**
- * Makes the main loop read again after a change. If only the desired state changed, `observed` is the identity of the
- * new desired state.
+ * Makes the main loop read the pool again after a change. If only the desired state changed, `observed` is the identity
+ * of the new desired state.
  */
 export function stir(loop: Loop, observed?: string): void {
   loop.stirredAt = Date.now();

@@ -54,7 +54,7 @@ export function openMachines(carried: CarriedMachines): Machines {
 }
 
 /**
- * Returns the record of a machine that boots; creates it as of now if there is none, and then removes its attempt from
+ * Returns the record of a machine that boots. If there is none, creates it from `boot`, and removes its attempt from
  * the pending retries.
  */
 export function ensureBoot(machines: Machines, machine: string, boot: Boot): Boot {
@@ -65,7 +65,7 @@ export function ensureBoot(machines: Machines, machine: string, boot: Boot): Boo
   return machines.booting[machine] = { ...boot, ...known };
 }
 
-/** Returns the record of a machine that is drained; creates it as of now if neither this run nor an earlier one has. */
+/** Returns the record of a machine that is drained; creates it as of now if there is none. */
 export function ensureDraining(
   { draining }: Machines,
   { id, templateHash, image, kubelet }: Pick<Member, "id" | "templateHash" | "image" | "kubelet">,
@@ -83,7 +83,8 @@ export function ensureUpdating(
 }
 
 /**
- * Restarts the join deadlines of a machine that has not been admitted yet: the time since it was chosen does not count.
+ * Restarts the join deadlines of a machine that is still held, because an earlier attempt to admit it may have begun
+ * them.
  */
 export function restartBoot({ booting }: Machines, machine: string): void {
   if (booting[machine]) booting[machine] = { ...booting[machine], since: Date.now() };
@@ -142,7 +143,7 @@ export function callOffUpdates(
 
 /**
  * Forgets the failed, repaired and retried machines of the previous change. Also forgets the number of failures and the
- * machines that were set aside, unless `keepCounts`, for a change that is being rolled back.
+ * machines that were set aside, unless `keepCounts` is set, as during a rollback.
  */
 export function forgetFailures(machines: Machines, { keepCounts }: { keepCounts: boolean }): void {
   if (!keepCounts) {

@@ -1,4 +1,7 @@
-/** The reports of tasks: events while they run, and an outcome when they end. Only `apply` changes the state by them. */
+/**
+ * The reports of tasks: events while they run, and an outcome when they end. Only `apply` changes the state
+ * accordingly.
+ */
 import type {
   AskedGates,
   Joined,
@@ -16,7 +19,10 @@ export type TaskEvent =
   | { is: "Delayed"; ms: number }
   /** The task began its next step; the main loop reports the step without another read. */
   | { is: "Stepped"; step: Task["step"]; until?: number }
-  /** The task now waits for something else; the main loop reads again and reports it, with the Event in `news`. */
+  /**
+   * The task now waits for something else; the main loop reads the pool again, and reports the wait and the Event in
+   * `news`.
+   */
   | { is: "Waits"; news?: PoolEvent }
   /** Only emits an Event. */
   | { is: "Told"; news: PoolEvent }

@@ -26,8 +26,8 @@ export function isQuarantined({ machines, memory, target }: Seen<"machines" | "m
 }
 
 /**
- * Returns whether no machine of the desired change may be admitted: it is in quarantine, or is abandoned but not
- * reverted yet.
+ * Returns whether no machine of the desired change may be admitted: the change is in quarantine, or it was abandoned
+ * and the rollback has not replaced it yet.
  */
 export function isGivenUp(rollout: Seen<"machines" | "memory" | "target">): boolean {
   const { memory, target } = rollout;
@@ -41,7 +41,7 @@ export function giveUp(rollout: GivingUp, { reason, message }: { reason: string;
   const isKnownGood = isLastGood(target, memory);
   const bad = badChange(target, "policy", `${reason}: ${message}`);
   if (!isKnownGood) quarantine(rollout, bad);
-  // If no machine failed either, only this halt prevents an immediate and endless retry.
+  // Without a quarantine and without a failed machine, only this halt prevents an immediate and endless retry.
   else if (machines.failed.length === 0) loop.mishaps.push({ kind: "halt", reason, message });
   warn(view, reason, `${message}; Ostler removes no old machine`);
   if (!isKnownGood && target.rules?.onFailure === "Rollback" && memory.lastGood) {

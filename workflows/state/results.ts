@@ -29,7 +29,10 @@ export function recordReplacement(
   noteUsual(memory, "leave", seconds);
 }
 
-/** Records that a machine is gone; only an old machine that was being drained counts as replaced. */
+/**
+ * Records that a machine is gone; only an old machine that was being drained counts as replaced. `drained` is how many
+ * seconds its drain took; if absent, the time since its start counts.
+ */
 export function recordGone(
   { target, machines, records, memory }: Seen<"target"> & Part<"machines" | "records" | "memory">,
   machine: string,

@@ -8,7 +8,7 @@ export interface Task {
   /** The machine, or "wave 1". */
   subject: string;
   node?: string;
-  /** The machine that this one replaces. */
+  /** The machine that the subject replaces. */
   victim?: string;
   templateHash: string;
   step: Underway["step"];

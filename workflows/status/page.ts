@@ -217,10 +217,13 @@ function line({ namespace, name }: Pool, { why, verb, takes }: Action): string {
 
 /** The largest page in bytes; parts that do not fit are left out. */
 const heaviest = 4000;
-/** The web UI shows a page by its URL, and proxies commonly refuse a URL of more than 8 KB. */
+/**
+ * Maximum length of a page inside a URL: the web UI shows the page through a URL that contains it, and proxies commonly
+ * refuse a URL of more than 8 KB.
+ */
 const longestUrl = 7000;
 
-// The web UI cuts off the last lines of a page.
+// The web UI cuts off the last lines of a page, so a page ends with these empty lines.
 const tail = "\u00a0\n\n\u00a0";
 
 /** Renders the page, which stays bounded whatever the size of the pool. */
@@ -277,7 +280,7 @@ export function plain(text: string, longest = 400): string {
   return bounded(readable, longest).replaceAll(/[\\`*_[\]<>|~#]|:(?=\w)/g, "\\$&");
 }
 
-/** Returns a name or a number to be copied, which is also safe in the cell of a table. */
+/** Returns a name or a number as inline code, so that people can copy it; also safe in the cell of a table. */
 export function code(text: string, longest = 120): string {
   return `\`${bounded(text, longest).replaceAll("`", "'").replaceAll("|", "\\|")}\``;
 }

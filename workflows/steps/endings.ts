@@ -159,8 +159,8 @@ const looksAtMost = 100;
 
 /**
  * Removes Ostler's marks, holds and cordons from running machines. With `letGo`, also ends the hold of machines that
- * are being deleted, so that machine-controller completes their deletion, and returns machines to service whose update
- * in place failed.
+ * are being deleted, so that machine-controller completes their deletion, and uncordons machines whose update in place
+ * has failed or not ended.
  */
 export async function releaseAll(
   rollout: Seen<"settings" | "target"> & Part<"machines">,

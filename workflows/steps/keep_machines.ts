@@ -31,9 +31,9 @@ export function isToKeep(
 }
 
 /**
- * Prevents the new image from replacing machines. Returns GoOn once that is done or not needed. Returns LookAgain while
- * machine-controller has yet to observe it, so that nothing begins before. If the machines cannot be kept, halts with
- * onImageChange InPlace, and otherwise returns GoOn, so that they are replaced.
+ * Prevents the new image from replacing machines. Returns GoOn once that is done or not needed. Returns LookAgain until
+ * machine-controller has observed the change that keeps the machines, so that nothing begins before. If the machines
+ * cannot be kept, halts with onImageChange InPlace, and otherwise returns GoOn, so that they are replaced.
  */
 export async function keepMachines(
   rollout: Telling & Part<"target">,

@@ -87,7 +87,8 @@ function situation(rollout: Planning, { desired, rules, pool }: Found): Situatio
 
 /** Returns whether machines of an earlier change still boot and the policy requires them to finish first. */
 function isFinishingEarlier({ machines, target: { desired, rules } }: Seen<"machines" | "target">): boolean {
-  // Looks at the machines that boot instead of the tasks, because a task may have been cancelled to begin again.
+  // The records of booting machines decide, and not the running tasks: a task may have been cancelled in order to
+  // restart.
   const isEarlier = ({ templateHash = desired?.templateHash }: Boot): boolean => templateHash !== desired?.templateHash;
   return rules?.onNewChange === "Finish" && Object.values(machines.booting).some(isEarlier);
 }

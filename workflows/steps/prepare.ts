@@ -121,7 +121,7 @@ function bootedBefore({ memory, target }: Seen<"memory" | "target">, { templateH
 }
 
 function isPrepared({ publication, desired: before }: Readonly<Target>, desired: Desired): boolean {
-  // A return to the last good profile changes the rendered config, but no observed field.
+  // Both identities are compared, because a return to the last good profile changes `specHash` but not `observed`.
   const isSame = before?.observed === desired.observed && before.specHash === desired.specHash;
   if (!publication || !isSame) return false;
   return !isDue(publication.renewAt);
@@ -214,7 +214,8 @@ function recallFrom({ settings, target, memory, people, waves }: Recalling, earl
   target.isEndOwed = earlier.isOpen === true;
   const { paused, templateHash = "", skipped = [], approval = null } = earlier;
   people.paused = paused;
-  // Skips and approval hold while this template is desired; the read of another template resets them.
+  // The skipped machines and the approval are valid while this template is desired; the read of another template resets
+  // them.
   target.template = templateHash;
   people.skipped = skipped;
   if (approval) {
@@ -241,7 +242,7 @@ export function noteChange(
   target.rules = rulesNow(target, rules);
   target.startedFor ||= desired.observed;
   if (target.change === desired.specHash) return void (target.template = desired.templateHash);
-  // A finished abort is over when another spec is desired.
+  // A request for an abort that has been completed does not apply to another spec.
   if (view.standing.phase === "Aborted") people.abortAsked = null;
   if (target.template === desired.templateHash) return changeConfig(rollout, desired);
   if (target.change !== "") supersede(rollout, desired, target.rules);
@@ -280,8 +281,8 @@ function supersede(
   callOff(tasks, (task) => task.kind === "gates" || task.kind === "stage" || (task.kind === "join" && isDropped(task)));
   // A snapshot that was read before does not show what the cancelled tasks have done to their machines.
   machines.glance = undefined;
-  // Looks at the machines that boot instead of the tasks: a run that has just begun, or recovers from an outage, has no
-  // tasks yet.
+  // The records of booting machines decide, and not the running tasks: a run that has just begun, or recovers from an
+  // outage, has no tasks yet.
   dropBoots(machines, isDropped, target.desired?.templateHash ?? "");
   // A change that is applied again during its rollback is abandoned again.
   if (!isBadAgain(desired, memory)) takeBack(machines, desired.templateHash);

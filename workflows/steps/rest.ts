@@ -132,7 +132,7 @@ async function sleepOrWatch(
   const isWatched = watchUntil > Date.now() + 50;
   const changed = isWatched ? scope.run(() => watch(rollout, pool, watchUntil)) : woken;
   try {
-    // Looks at the result of the watch instead of the time, because the clock of the worker that watched may be ahead.
+    // The result of the watch decides, and not the time, because the clock of the worker that watched may be ahead.
     const isNews = await Promise.race([woken.then(() => true), changed]);
     if (!isNews) await woken;
   } finally {

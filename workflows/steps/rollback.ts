@@ -18,7 +18,7 @@ export type Next = "LookAgain" | "GoOn";
  */
 const holdsAll = "rolling-back";
 
-/** Maximum number of machines that have not joined, more than any surge creates. */
+/** Maximum number of machines that have not joined and are read in order to mark them: more than any surge creates. */
 const chosenAtMost = 500;
 
 /** How often a failed change that is applied again is reverted before a person has to act. */
@@ -28,8 +28,9 @@ const takenBackAtMost = 30;
 type RollingBack = Telling & Part<"target" | "people" | "waves" | "machines" | "tasks" | "memory" | "loop">;
 
 /**
- * During a rollback, writes the last good template into the pool if it is not desired. Returns LookAgain after that,
- * and GoOn if nothing has to be restored.
+ * During a rollback, writes the last good template into the pool if the failed change is desired, and returns
+ * LookAgain; if the failed change was applied again too often, halts instead. Returns GoOn if nothing has to be
+ * restored, or if the rollback ends because a new change is desired or the last good template no longer exists.
  */
 export async function restoreLastGood(rollout: RollingBack, desired: Desired): Promise<Next> {
   const { settings: { pool }, memory } = rollout;

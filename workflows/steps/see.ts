@@ -170,7 +170,8 @@ function stillThere(failed: string[], { counts, waiting, joining }: PoolSnapshot
 }
 
 /**
- * Forgets accepted etcd checks that are no longer reported, so that the same check an hour later is inconclusive again.
+ * Forgets accepted etcd checks that are no longer reported: if the same check is inconclusive later, a person has to
+ * accept it anew.
  */
 function forgetTaken(
   { people, tasks: { running } }: Part<"people"> & Seen<"tasks">,

@@ -44,7 +44,7 @@ export async function takeSlot(
   return { reason: "ClusterBudget", message: messageOf(target, limit, { holders, ahead }), until: Date.now() + pause };
 }
 
-/** Returns what a pool waits for that got no slot of `limit`. */
+/** Returns the message for a pool that got no slot; `limit` is the number of slots in the budget. */
 export function messageOf(
   { desired }: Pick<Seen["target"], "desired">,
   limit: number,
@@ -61,7 +61,8 @@ export function messageOf(
     return `Waiting for a slot of the shared budget${before}; others are taken by ${by}`;
   }
   if (limit === 1) return `The only slot of the shared budget is taken, by ${by}${before}`;
-  // The rest follows from the limit, because a change of the message alone must not be another command in a replay.
+  // The number comes from the limit and not from `holders`, so that the message changes exactly when it did in earlier
+  // versions: any other change would cause a report that recorded histories do not contain.
   const rest = limit > first.length ? ` and ${limit - first.length} more` : "";
   return `All ${limit} slots of the shared budget are taken, by ${by}${rest}${before}`;
 }
