@@ -11,7 +11,10 @@ const beatMs = 3_000;
 
 type Step = (input: never) => Promise<unknown>;
 
-/** Returns the same steps with heartbeats; steps without a heartbeat timeout, such as local ones, send none. */
+/**
+ * Returns the same activities, each of which sends heartbeats while it runs; an activity without a heartbeat timeout,
+ * such as a local one, sends none.
+ */
 export function withSignsOfLife<Steps extends Record<keyof Steps, Step>>(steps: Steps): Steps {
   const alive = Object.entries<Step>(steps).map(([name, step]): [string, Step] => [name, async (input) => {
     const context = Context.current();

@@ -3,7 +3,10 @@ import { Context } from "@temporalio/activity";
 import { ApplicationFailure, CancelledFailure } from "@temporalio/common";
 import { bug } from "./failures.ts";
 
-/** Attempts before an internal error is final, because another worker may succeed if this one is short of memory. */
+/**
+ * The attempt whose internal error is final; earlier attempts are retried, because another worker may succeed if this
+ * one is short of memory.
+ */
 const triesAtMost = 4;
 
 type Step = (input: never) => Promise<unknown>;

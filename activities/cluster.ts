@@ -57,7 +57,10 @@ export class Watches {
     this.#kube = kube;
   }
 
-  /** Returns the watch of a resource, which the first caller starts; the resource constant itself is the key. */
+  /**
+   * Returns the watch of a resource, created for the first caller. The resource object itself is the key, so all
+   * callers must pass the same constant.
+   */
   of<T>(resource: Resource<T>, options: { lasts?: boolean } = {}): SharedWatch<T> {
     const known = this.#watches.get(resource) ?? new SharedWatch<unknown>(this.#kube, resource, options);
     this.#watches.set(resource, known);
@@ -78,8 +81,8 @@ export class Cloud {
   }
 
   /**
-   * Returns the driver; the first caller opens it, because its library is large. Throws Refused (CloudRefused) if no
-   * cloud is configured; after a failure the next caller opens the driver again.
+   * Returns the driver, which only the first call opens, because its library is large. Throws Refused (CloudRefused) if
+   * no cloud is configured. After a failure the next call tries to open the driver once more.
    */
   async driver(): Promise<Driver> {
     if (!this.#open) {

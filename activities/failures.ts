@@ -27,7 +27,7 @@ export function denied(message: string): ApplicationFailure {
   return ApplicationFailure.retryable(message, "AccessDenied" satisfies RefusedType);
 }
 
-/** An object must be created first; retried for a while, because it may be created soon, then the workflow halts. */
+/** A required object does not exist; retried for a while, because it may be created soon, then the workflow halts. */
 export function missing(message: string): ApplicationFailure {
   return ApplicationFailure.retryable(message, "CredentialsMissing" satisfies RefusedType);
 }

@@ -36,8 +36,8 @@ export interface Measures {
   /** Receives the verdict of an ordered boot of a machine that is updated in place, and the duration of that boot. */
   booted(seconds: number, of: Measured, verdict: BootVerdict["verdict"]): void;
   /**
-   * Receives the next steps of the machines that a wait observes, one per machine, instead of those it received before
-   * from this wait; an empty list when the wait ends.
+   * Receives the next steps of the machines that a wait observes, one step per machine. They replace those that it
+   * received from the same `wait` before; an empty list means that the wait has ended.
    */
   underWay(wait: object, rungs: readonly RungAhead[]): void;
 }
@@ -166,7 +166,7 @@ export class DrainMeasure {
   }
 }
 
-/** Returns when the order was scheduled, in epoch ms; the same for every attempt. */
+/** Returns when the activity was scheduled (epoch ms), which is the same for all of its attempts. */
 function orderedAt(): number {
   return Context.current().info.scheduledTimestampMs;
 }

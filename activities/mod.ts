@@ -99,8 +99,8 @@ export type Activities =
  * Dependencies of the activities. `forecast` is the planner, passed in because decisions are not made here. `cluster`
  * is the name of the worker's cluster in Temporal, if any; `measures` receives durations, if set; `notices` are the
  * destinations of notifications. `metricsAccess` lists the servers that gates on metrics may query (none by default);
- * `handsImage` is the image that runs orders on nodes (none by default); `giveOrder` runs the orders of in-place
- * updates in another way.
+ * `handsImage` is the image of the pods that run orders on nodes (none by default); `giveOrder`, if set, runs the
+ * orders of in-place updates without these pods.
  */
 export type ActivityDeps = Publisher & {
   forecast: Forecast;
@@ -186,7 +186,7 @@ function byHands({ kube, handsImage: image = "" }: ActivityDeps): GiveOrder {
   };
 }
 
-/** Creates the activities for scaling groups besides their rollouts. */
+/** Creates the activities for NodeVersions, and for the discovery of scaling groups. */
 function versionSteps(deps: ActivityDeps): NodeVersionActivities & DiscoveryActivities {
   const { kube, hasHands } = upgradeReader(deps);
   return {

@@ -4,7 +4,10 @@ import { refused } from "./failures.ts";
 
 type Step = (input: never) => Promise<unknown>;
 
-/** Returns the same steps, each of which refuses a pool of another cluster first; "" is the cluster without a name. */
+/**
+ * Returns the same activities, each of which first refuses a pool or object of another cluster; "" is the cluster
+ * without a name.
+ */
 export function withOwnCluster<Steps extends Record<keyof Steps, Step>>(cluster: string, steps: Steps): Steps {
   const guarded = Object.entries<Step>(steps).map(([name, step]): [string, Step] => [name, async (input) => {
     const { pool, object } = input as { pool?: PoolRef; object?: ClusterObject };

@@ -138,13 +138,19 @@ export interface Backend {
    * machines are replaced. A repeated order changes nothing. Resolves to the stamp; to undefined for a deleted pool.
    */
   readonly stamp: ((stamp: TemplateStamp) => Promise<string | undefined>) | undefined;
-  /** Keeps a new image in the pool's template from replacing machines, if NodePools update their nodes in place. */
+  /**
+   * Keeps a new image in the pool's template from replacing machines, if NodePools update their nodes in place. The
+   * field is undefined for a backend that cannot keep machines.
+   */
   readonly keep: ((pool: PoolRef, findStray: FindStray) => Promise<Keeping>) | undefined;
-  /** Returns an object that wakes the controller if it misses a change in a wait that begins at `now` (epoch ms). */
+  /**
+   * Returns an object that wakes the controller if it misses a change in a wait that begins at `now` (epoch ms). The
+   * field is undefined for a backend whose controller misses no change.
+   */
   readonly waker: ((pool: PoolRef, now: number) => Waker) | undefined;
 }
 
-/** A backend that declares these abilities. */
+/** A backend that has these optional abilities, so that their fields are never undefined. */
 export type With<Ability extends keyof Backend> =
   & Backend
   & { readonly [Each in Ability]: NonNullable<Backend[Each]> };
@@ -269,7 +275,10 @@ export interface RestoreOrder {
   reason: string;
 }
 
-/** Returns the first of these nodes that is selected by no NodePool or by several; undefined if there is none. */
+/**
+ * Returns the first of these nodes that does not exist, or is selected by no NodePool or by several; undefined if there
+ * is none.
+ */
 export type FindStray = (nodes: readonly string[]) => Promise<string | undefined>;
 
 /** Wakes a controller that has not noticed a change, during one wait. */
@@ -388,6 +397,8 @@ export interface RebootLocks {
   request(client: LockClient): Promise<{ node: string } | LockRefusal>;
   /** Releases the lock of a client's node. */
   release(client: LockClient): Promise<{ node: string } | LockRefusal>;
-  /** Returns the state of a node's lock; while the lock is only requested, from the watch if that is up to date. */
+  /**
+   * Returns the state of a node's lock. Reads the Node, unless an up-to-date watch shows a request that is not granted.
+   */
   stateOf(node: string): Promise<"Granted" | "Requested" | "Missing">;
 }

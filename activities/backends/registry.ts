@@ -65,8 +65,8 @@ const othersMs = 15_000;
 
 /**
  * Watches the pools of all backends. `start` waits until one backend has listed its pools, and then at most
- * `othersWithin` ms for the others. Their pools are reported once they can be listed, so that a missing CRD or
- * permission affects the pools of one kind alone.
+ * `othersWithin` ms for the others. A backend that is later reports its pools once it has listed them, so that a
+ * missing CRD or permission affects the pools of one kind alone.
  */
 export function watchAll(
   kube: Cluster,

@@ -5,7 +5,7 @@ import { selects } from "../kube/status.ts";
 import { LabelSelector } from "./label_selector.ts";
 import type { SelectedPool } from "./rules_for.ts";
 
-/** The only fields that are validated here, so that a list of approved profiles counts in an invalid policy too. */
+/** The only field of a policy that is validated here, so that its list counts even if other fields are invalid. */
 const Asking = z.object({ approvedProfiles: z.array(z.unknown()) });
 
 /** A profile of a pool: `digest` identifies its spec. */
@@ -20,9 +20,9 @@ interface Unapproved extends AskedProfile {
 }
 
 /**
- * Returns the first of the profiles that a policy of the pool does not list in `approvedProfiles`; undefined if there
- * is none. Every policy that selects the pool counts, so that a more specific policy, about the pace, cannot lift a
- * required approval; an unreadable selector selects the pool, and an unreadable list approves nothing.
+ * Returns the first profile that is missing from the `approvedProfiles` of a policy that selects the pool; undefined if
+ * none is missing. Every such policy with this field counts, so that a more specific policy, about the pace only,
+ * cannot lift a required approval. An unreadable selector selects the pool, and an unreadable list approves nothing.
  */
 export function unapprovedAmong(
   policies: readonly RolloutPolicyObject[],

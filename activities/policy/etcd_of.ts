@@ -6,8 +6,8 @@ import type { Etcd } from "./etcd_schema.ts";
 export const usualKey = "token";
 
 /**
- * Returns undefined if the policy stores no snapshots, so that the rules equal those of versions that did not support
- * snapshots.
+ * Returns where the policy stores snapshots of etcd; undefined if it stores none, so that the rules then equal those of
+ * an earlier version of Ostler, which did not support snapshots.
  */
 export function etcdOf({ snapshot = {} }: Etcd, namespace: string): EtcdRules | undefined {
   const { keep, folder, url, tokenSecret } = snapshot;

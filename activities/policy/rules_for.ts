@@ -12,7 +12,8 @@ import { rulesOf } from "./rules_of.ts";
 import type { RolloutPolicy } from "./rules_of.ts";
 
 /**
- * The only part of a policy that is read before it is chosen, so that an invalid policy does not affect other pools.
+ * The only part of a policy that is read before it is chosen for a pool, so that an invalid field elsewhere in the
+ * policy affects only the pools for which it is chosen.
  */
 const Selecting = z.object({ selector: LabelSelector.optional() }).loose();
 
@@ -35,8 +36,9 @@ interface FoundRules {
 
 /**
  * Reads the rules of the pool at `now` (epoch ms): those of the most specific policy in its namespace that selects it,
- * or the defaults. Two equally specific policies are a conflict, and so is an unreadable policy: nothing new starts
- * then, but secrets are published and renewed as before.
+ * or the defaults. It is a conflict if two policies are the most specific ones, if the chosen policy is invalid, or if
+ * the selector of any policy of the namespace is invalid. With a conflict nothing new starts, but secrets are published
+ * and renewed as before.
  */
 export function findRules(kube: Cluster, pool: SelectedPool, now: number): Promise<FoundRules> {
   const { namespace, name } = pool.metadata;
@@ -57,7 +59,7 @@ export function readPolicies(kube: Cluster, namespace: string): Promise<RolloutP
   return kube.cache.read(`policies ${namespace}`, list);
 }
 
-/** A policy that cannot be used; the message names policy, field and value. */
+/** A policy that cannot be used; the message names policy and field, and also the value unless that may be secret. */
 export class PolicyFault extends Error {}
 
 /** Returns the rules of a pool from the policies of its namespace. Throws PolicyFault if a policy cannot be read. */
@@ -79,7 +81,7 @@ export function candidatesAmong(policies: RolloutPolicyObject[], { metadata }: S
     .sort((a, b) => b.requirements - a.requirements || a.policy.metadata.name.localeCompare(b.policy.metadata.name));
 }
 
-/** Reads a whole policy; an error names the path and the value. */
+/** Reads a whole policy. Throws PolicyFault, whose message names the field, and its value unless that may be secret. */
 export function readPolicy({ metadata, spec }: RolloutPolicyObject): RolloutPolicy {
   const { namespace, name } = metadata;
   const read = RolloutPolicySpec.safeParse(spec ?? {}, { reportInput: true, error: inWords });
@@ -102,8 +104,8 @@ function conflicting([one, other]: [Candidate, Candidate], { metadata }: Selecte
   );
 }
 
-// With a conflict nothing new starts; steps in progress end by the default rules, but delete no local data, and repair
-// is off.
+// With a conflict nothing new starts; steps in progress end by the default rules, but drains evict no pods with local
+// data, and repair is off.
 function heldRules(conflict: string): Rules {
   return {
     ...{ ...defaultRules, source: "none", conflict },

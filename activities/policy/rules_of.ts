@@ -42,7 +42,7 @@ export function rulesOf({ name, namespace, spec }: RolloutPolicy, now: number): 
 
 type Section<K extends keyof RolloutPolicySpec> = NonNullable<RolloutPolicySpec[K]>;
 
-// A last wave that leaves machines out would end a rollout half done.
+// Adds a wave of all machines if the last one leaves machines out, because the rollout would otherwise end half done.
 function wavesOf(waves: Section<"waves">): Wave[] {
   const told = waves.map(({ upTo, soak = "0s" }) => ({ upTo, soak: millisecondsOf(soak) }));
   return told.at(-1)?.upTo === "100%" ? told : [...told, { upTo: "100%", soak: 0 }];

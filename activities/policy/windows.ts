@@ -8,8 +8,8 @@ const day = 86_400_000;
 const horizon = 60 * day;
 const told = 20;
 /**
- * Maximum number of starts that are computed per window: for a window that opens every minute, all would take seconds.
- * Later reads find the later starts.
+ * Maximum number of starts that are computed per window, because computing all starts of a window that opens every
+ * minute would take seconds. Later reads of the policy compute the later starts.
  */
 const looked = 500;
 
@@ -51,8 +51,8 @@ function intervalsOf({ cron, duration, timeZone }: PolicyWindow, now: number): I
   const length = millisecondsOf(duration);
   const clock = clockOf(cron, timeZone);
   const found: Interval[] = [];
-  // A window that opened before `now - length` is closed again; croner returns starts after the given time, in whole
-  // seconds.
+  // Only a window that opened after `now - length` can still be open; croner returns starts after the given time, in
+  // whole seconds.
   let start = clock.nextRun(new Date(now - length));
   while (start && found.length < looked) {
     const from = start.getTime();

@@ -35,8 +35,8 @@ type Climb = { joined: Joined } | { gone: true } | { rung: Rung; says: string; f
  */
 const graceMs = 30_000;
 /**
- * Milliseconds between reads while a machine names the node of another machine, because changes of the other machine do
- * not wake this wait.
+ * Milliseconds between reads while a machine names a node that may belong to another machine, because changes of the
+ * other machine do not wake this wait.
  */
 const unclearMs = 10_000;
 

@@ -21,7 +21,7 @@ const freshMs = 3_600_000;
 
 type BootReport = z.infer<typeof BootReport>;
 
-/** Returns the last report under one of the names of a machine, in words; undefined if none can be read. */
+/** Returns the report under the first name of a machine that has a readable one, in words; undefined if none has. */
 export async function lastBootReport(kube: Kube, pool: PoolRef, names: string[]): Promise<string | undefined> {
   const reports = (await readReports(kube, pool))?.data ?? {};
   const report = names.map((name) => parsed(reports[name])).find((each) => each !== undefined);

@@ -6,12 +6,15 @@ import { moot } from "../failures.ts";
 import { attempting } from "../kube/status.ts";
 import { nodeFacts } from "../node/node_facts.ts";
 
-/** Without `drain` its pods are not evicted first; with `ifNotReady` it stays if its node is Ready again. */
+/**
+ * The machine to delete: without `drain` its pods are not evicted first; with `ifNotReady` a machine whose node is
+ * Ready again is not deleted.
+ */
 type Deletion = MemberRef & { node?: string; drain?: boolean; ifNotReady?: boolean };
 
 /**
- * Deletes a machine. Throws Moot (GenerationStale) if its node recovered: an outage may delay the order of a repair for
- * minutes after the machine was read.
+ * Deletes a machine. With `ifNotReady`, throws Moot (GenerationStale) if its node is Ready again: an outage may delay
+ * the order of a repair for minutes after the machine was read.
  */
 export async function deleteMachine(kube: Cluster, { ifNotReady = false, ...order }: Deletion): Promise<void> {
   const { machine, node } = order;

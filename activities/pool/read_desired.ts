@@ -56,7 +56,10 @@ function oneAtATime(rules: Rules): Rules {
   return { ...rules, budget: { ...budget, ...(urgency ? { urgency } : {}) } };
 }
 
-/** Waits until the controller that makes the machines has observed the desired state; `until` in epoch ms. */
+/**
+ * Waits until the controller that creates the machines has observed the desired state, or until the pool is deleted or
+ * being deleted. Returns the state; throws Expired (SettleExpired) at `until` (epoch ms).
+ */
 export async function awaitDesiredSettled(
   reader: DesiredReader,
   { pool, until }: { pool: PoolRef; until: number },

@@ -47,8 +47,9 @@ function look(
 }
 
 /**
- * Ends when the pool differs from `fingerprint` (returns true), at the latest at `until` (epoch ms). The wait also
- * wakes the controller that creates the machines, if the controller has missed a change.
+ * Returns true once the snapshot of the pool has another fingerprint than `fingerprint`; false if it still has the same
+ * at `until` (epoch ms). Meanwhile wakes the controller that creates the machines, if the controller has missed a
+ * change.
  */
 export async function awaitPoolChanged(
   kube: Cluster,
@@ -108,7 +109,7 @@ export async function readMembers(
 interface Finding {
   pool: PoolRef;
   repair: RepairRules;
-  /** The Ready machines whose replacement is still in progress; if absent, all count as such. */
+  /** IDs of Ready machines that have not passed their gates; if absent, every Ready machine counts as one of them. */
   unproven?: ReadonlySet<string>;
   /**
    * Namespace of the shared budgets; without it, they are not read, so control planes that are being upgraded are not

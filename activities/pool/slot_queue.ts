@@ -8,9 +8,14 @@ import type { PoolRef, Urgency } from "../../workflows/contracts/mod.ts";
 
 export const queueAnnotation = "ostler.dev/waiting";
 
-/** Time (ms) without a request after which a pool has lost its place: a waiting pool asks at least every two minutes. */
+/**
+ * Time (ms) without a request after which a pool has lost its place; a waiting pool asks at least every two minutes.
+ */
 const staleMs = 240_000;
-/** Time (ms) between two writes of a place in the queue. */
+/**
+ * Time (ms) after which the place of a waiting pool is written once more, although only the time of its request
+ * changed.
+ */
 const refreshMs = 60_000;
 /**
  * Maximum number of places that are kept, and of their bytes: each write contains all places, and the API server
@@ -77,7 +82,7 @@ function compare([one, { urgency, since }]: [string, Place], [other, place]: [st
   return ranks[urgency] - ranks[place.urgency] || since - place.since || Number(one > other) - Number(one < other);
 }
 
-/** Returns the places that are kept: the first ones. */
+/** Returns the places that are kept: the first ones, within `most` and `mostBytes`. */
 function firstOf(queue: Queue): Queue {
   let bytes = 0;
   const isKept = (entry: [string, Place]): boolean => (bytes += Buffer.byteLength(JSON.stringify(entry))) <= mostBytes;
@@ -85,8 +90,8 @@ function firstOf(queue: Queue): Queue {
 }
 
 /**
- * Returns whether the annotation must be written: because the place is new, has another urgency or limit, or was
- * written a minute ago; or because it is not one of the kept places any more.
+ * Returns whether the annotation must be written: because the place is new, has another urgency or limit, or was last
+ * written at least a minute ago; or because the place is in the annotation, but is not one of the kept places any more.
  */
 export function isPlaceNews(queue: Queue, key: string, place: Place): boolean {
   const before = queue[key];

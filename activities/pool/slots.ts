@@ -1,7 +1,7 @@
 /**
  * Budgets that pools share: one for all pools, and one for control planes. Each is a ConfigMap with one key (a slot)
- * per machine that is out of service. The value is the time at which the slot was taken, or ends for an upgrade of
- * Kubernetes.
+ * per machine that is out of service. The value is the time at which the slot was taken; for an upgrade of Kubernetes
+ * or a renewal of certificates, it is the time at which the slot ends.
  */
 import type { V1ConfigMap } from "@kubernetes/client-node";
 import type { BudgetName, PoolRef, SlotAnswer, SlotOrder } from "../../workflows/contracts/mod.ts";
@@ -26,16 +26,16 @@ const separator = "_";
 const tries = 5;
 /** Maximum number of holders that a message names. */
 const named = 20;
-/** A slot is taken shortly before the rollout is reported, so only older slots can be abandoned (ms). */
+/** A slot younger than this (ms) does not count as abandoned, because its rollout may not be reported yet. */
 const freshMs = 300_000;
-/** A slot that ends later than this (ms) has the time of a wrong clock, which must not keep it for ever. */
+/** A slot whose time is later than this from now (ms) was written by a wrong clock, which must not keep it for ever. */
 const longestSlotMs = 86_400_000;
 const atRest = ["Converged", "RolledBack", "Aborted"];
 
 /**
- * Takes a slot for the machine, unless it has one; returns the holders if all slots are taken, or if pools that come
- * first wait for all free ones. A pool that gets no slot is queued, so that a pool that releases a slot cannot take it
- * again at once.
+ * Takes a slot for the machine, unless it has one; returns the holders if all slots are taken, or if pools that are
+ * ahead in the queue wait for all free ones. A pool that gets no slot is queued, so that a pool that releases a slot
+ * cannot take it again at once. With `begun` (the machine is already out of service) the queue does not count.
  */
 export function ensureSlotTaken(
   { kube, profileNamespace }: BudgetKeeper,
@@ -128,7 +128,7 @@ export function isNow(now: number): (slot: UpgradeSlot) => boolean {
   return ({ until }) => until > now && until <= now + longestSlotMs + freshMs;
 }
 
-/** Releases the pool's slots except those of `machines`; if there are none, also its place in the queue. */
+/** Releases the pool's slots except those of `machines`; if `machines` is empty, also the pool's place in the queue. */
 export function ensureSlotsKept(
   { kube, profileNamespace }: BudgetKeeper,
   { pool, machines, of = "Pools" }: { pool: PoolRef; machines: string[]; of?: BudgetName },
@@ -188,7 +188,8 @@ async function write(
   }
 }
 
-// Finds slots of deleted or converged pools, whose run ended before it could release them.
+// Finds slots of pools that were deleted or whose rollout has ended, because a run may end before it releases its
+// slots.
 async function leftBehind(kube: Kube, data: Record<string, string>): Promise<string[]> {
   const now = Date.now();
   const isFresh = (time: number): boolean => time > now - freshMs && time < now + longestSlotMs + freshMs;

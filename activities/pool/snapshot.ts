@@ -54,13 +54,19 @@ function lackingOf(
     .filter((each) => (bytes += Buffer.byteLength(JSON.stringify(each)) + 1) <= mostLackingBytes);
 }
 
-/** Adds the etcd state of a control plane, so that a changed state is a change of the snapshot. */
+/**
+ * Adds the etcd state of a control plane to the snapshot and to its fingerprint, so that a wait ends if only etcd
+ * changes.
+ */
 export function withEtcd(snapshot: PoolSnapshot, etcd: EtcdStanding | undefined): PoolSnapshot {
   if (!etcd) return snapshot;
   return { ...snapshot, etcd, fingerprint: hashOf([snapshot.fingerprint, etcd]) };
 }
 
-/** Ignores failures of a member from before a `retry` command. */
+/**
+ * Returns a member without a failure from before the last `retry` command; such a member counts as down, unless it is
+ * Ready or marked.
+ */
 function triedAgain(member: Member, retriedAt = 0): Member {
   const { kept, failedAt = Infinity, replaceable: _, ...rest } = member;
   if (kept !== "Failed" || failedAt > retriedAt) return member;
@@ -96,8 +102,8 @@ function withinBytes(lists: Lists): Lists {
 /**
  * Lists at most `limit` members of each zone, because the next machines to be removed may all have to be of one zone.
  * Chosen machines come first. Then follow machines that are not Ready or have the oldest template, which may have to be
- * removed before others. The first zone by name is listed before the others, because zones may be replaced one after
- * another; the others take turns.
+ * removed before others; machines that are not to be removed come last. Among equals, the first zone by name is listed
+ * before the others, because zones may be replaced one after another; the others alternate.
  */
 function nextOfZones(group: Member[], limit: number): Member[] {
   const oldest = group.reduce<Member | undefined>(older, undefined)?.templateHash;

@@ -28,8 +28,8 @@ import { beating } from "../kube/polling.ts";
 type Replacement = { pool: PoolRef; kubelet: string; victim: string; machine: string; deadlines: JoinDeadlines };
 
 /**
- * Marks the machine to be replaced, admits the new machine, and waits until that has joined. The mark comes first,
- * because the controller may delete a machine as soon as the new machine is Ready.
+ * Marks the machine to be replaced, admits the new machine, and waits until the new machine has joined. The mark comes
+ * first, because the controller may otherwise delete any old machine as soon as the new machine is Ready.
  */
 export async function awaitReplacementJoined(
   kube: Cluster,
@@ -86,7 +86,7 @@ const triesAtMost = 8;
  * clocks differ by less than this.
  */
 const turnMs = 60_000;
-/** An order that succeeded within this time (ms) delays nothing. */
+/** An order that takes less than this (ms) does not extend the deadlines of the wait that follows. */
 const promptMs = 5_000;
 /** Milliseconds between heartbeats of a wait. */
 const beat = 3_000;
@@ -95,8 +95,8 @@ const beat = 3_000;
 const ordering = "ordering";
 
 /**
- * Gives the order, unless an earlier attempt of the activity has. Returns undefined if the order took less than 5 s;
- * otherwise its duration, which the deadlines of the wait must not count.
+ * Gives the order, unless an earlier attempt of the activity has given it. Returns undefined if it was given before, or
+ * took less than 5 s; otherwise its duration, which the deadlines of the wait must not count.
  */
 export async function orderFirst(order: () => Promise<void>): Promise<Unseen | undefined> {
   const context = Context.current();

@@ -5,7 +5,7 @@ const endings = ["Converged", "RolledBack", "Aborted", "Deleting"];
 /** Reasons for which a rollout may wait for days, during which an autoscaler may remove machines of the pool. */
 const reasons = [
   ...["OutsideWindow", "Paused", "AwaitingApproval"],
-  // A pool that Ostler cannot roll is not to be changed in any way.
+  // With one of these reasons Ostler cannot roll the pool, so it does not restrict the pool's autoscaler either.
   ...["CloudRefused", "GroupClaimedTwice", "ControlPlaneRefused", "ObjectInvalid"],
 ];
 
@@ -14,7 +14,7 @@ export function isEnded(phase: unknown): boolean {
   return endings.includes(String(phase));
 }
 
-/** Returns whether a rollout has no machine in progress, by its status. */
+/** Returns whether a rollout has ended, or waits for one of `reasons` without a machine in progress, by its status. */
 export function isAtRest(
   { phase, reason, underway }: { phase?: string | undefined; reason?: unknown; underway?: unknown },
 ): boolean {

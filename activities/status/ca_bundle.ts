@@ -12,8 +12,8 @@ const digits = 16;
 const certificate = /-----BEGIN CERTIFICATE-----([^-]+)-----END CERTIFICATE-----/g;
 
 /**
- * Returns the digests of the certificates in a PEM text, sorted: the first digits of each SHA-256 fingerprint. The order
- * of the certificates and everything else in the text do not matter.
+ * Returns the digests of the certificates in a PEM text, sorted: the first digits of each SHA-256 fingerprint. The
+ * order of the certificates and everything else in the text do not matter.
  */
 export function casIn(pem: string): string[] {
   const found = [...pem.matchAll(certificate)].map(([, body = ""]) => digestOf(Buffer.from(body, "base64")));

@@ -11,7 +11,9 @@ const Cas = z.array(z.string().regex(/^[0-9a-f]{16}$/)).max(32);
 const CaBundle = z.object({ since: z.iso.datetime().optional(), cas: Cas, partly: Cas.optional() });
 export type CaBundle = z.infer<typeof CaBundle>;
 
-/** Bundles kept on a Rollout; machines that are older than the first one may have any. */
+/**
+ * Maximum number of bundles on a Rollout; a machine that is older than the oldest of them may have any other bundle.
+ */
 const bundlesKept = 10;
 
 /** Returns the bundles in the status of a Rollout, the newest last; none if one of them is invalid, or out of order. */
@@ -60,8 +62,8 @@ function isSame(one: readonly string[], other: readonly string[]): boolean {
 const clockMs = 60_000;
 
 /**
- * `Trusts`: the machine trusts all present CAs. `Lacks`: it may lack one of them. `Unknown`: it was created before the
- * first known bundle.
+ * `Trusts`: the machine trusts all present CAs, which are those that machines must trust now. `Lacks`: it may lack one
+ * of them. `Unknown`: it was created before the first known bundle.
  */
 type TrustState = "Trusts" | "Lacks" | "Unknown";
 

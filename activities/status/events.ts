@@ -14,7 +14,7 @@ interface ObjectKind {
   kind: string;
 }
 
-/** The object of a pool without a kind. */
+/** The kind of a pool's object if its PoolRef does not name a kind. */
 export const machineDeployment: ObjectKind = { apiVersion: "cluster.k8s.io/v1alpha1", kind: "MachineDeployment" };
 
 /** Emits each Event once, also when the activity runs again: its name is derived from its cause. */

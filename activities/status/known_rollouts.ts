@@ -28,12 +28,12 @@ export function isKnownToBeAbsent(kube: Cluster, pool: PoolRef): boolean {
   return kube.cache.shelf(rolloutsKept).get(keyOf(pool)) === null;
 }
 
-/** Returns the Rollout as this process last read or wrote it; undefined if its resourceVersion is unknown. */
+/** Returns the Rollout as this process last read or wrote it; undefined if it is not kept, or did not exist then. */
 export function knownRollout(kube: Cluster, pool: PoolRef): RolloutObject | undefined {
   return kube.cache.shelf(rolloutsKept).get(keyOf(pool)) ?? undefined;
 }
 
-/** Keeps the response of a read or a write. */
+/** Keeps a Rollout that a read or a write returned, unless its resourceVersion is unknown; returns the Rollout. */
 export function keepRollout(kube: Cluster, pool: PoolRef, rollout: RolloutObject): RolloutObject {
   forgetRollout(kube, pool);
   if (rollout.metadata.resourceVersion !== undefined) keep(kube, pool, rollout);

@@ -57,7 +57,9 @@ const Status = z.object({
   approval: Approval.nullable().catch(null),
 });
 
-/** Reads the record; it is empty for a pool without a Rollout, or with one that an earlier version wrote. */
+/**
+ * Reads the record of a pool. A part that is missing or unreadable is empty; without a Rollout, all parts are empty.
+ */
 export function recall(kube: Cluster, pool: PoolRef): Promise<Memory> {
   return attempting(`read the rollout history of "${pool.namespace}/${pool.name}"`, async () => {
     return memoryOf(await readRollout(kube, pool));

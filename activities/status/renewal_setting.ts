@@ -34,7 +34,10 @@ export function askedRenewal(version: Pick<Said, "metadata">): CancelledRenewal 
   return { generation: version.metadata.generation ?? 0, setting: settingOf(version) };
 }
 
-/** Returns whether a person keeps the renewal from beginning: a cancellation counts until a person changes something. */
+/**
+ * Returns whether a person keeps the renewal from beginning: by the setting "Off", or by a cancellation, which counts
+ * until the generation or the annotation of the NodeVersion changes.
+ */
 export function isHeldBack(version: Said): boolean {
   const asked = askedRenewal(version);
   const cancelled = CancelledRenewal.safeParse(version.status?.["cancelledRenewal"]).data;

@@ -30,10 +30,13 @@ export interface ReportOrder {
 /** Maximum number of steps that the status shows, and of pods that block one of them. */
 const underwayShown = 20;
 const blockersShown = 5;
-/** Number of waves that the status shows: those around the current one. */
+/**
+ * Maximum number of waves that the status shows. They begin `wavesBehind` waves before the current one, or earlier if
+ * less than the maximum would be shown.
+ */
 const wavesShown = 50;
 const wavesBehind = 5;
-/** Maximum characters of a text, and of a name: users may write long reasons when they pause or abort. */
+/** Maximum characters of a `message`, and of any other text: users may write long reasons when they pause or abort. */
 const longestMessage = 32_768;
 const longestWord = 1_024;
 
@@ -50,8 +53,9 @@ export function ensureRolloutReported(kube: Cluster, order: ReportOrder): Promis
     if (known && await reportOn(kube, order, { existing: known, isRead: false, unheld }) === "Reported") return;
     const found = isKnownToBeAbsent(kube, pool) ? undefined : await readRollout(kube, pool);
     const existing = found ?? await createRollout(kube, pool);
-    // A late attempt must not leave the autoscaler held after its run has reported its end, because an end is reported
-    // once. A run that begins again after an abort holds the autoscaler with its next report.
+    // A late attempt must not leave the autoscaler held after its run has reported its end: that report is the last
+    // one, so no other would release the autoscaler. A run that begins again after an abort holds the autoscaler with
+    // its next report.
     if (isRolling && isEndOfThisRun(existing)) await backendOf(kube, pool).autoscaling(pool, { isRolling: false });
     if (existing) await reportOn(kube, order, { existing, isRead: true, unheld });
   });
@@ -62,7 +66,10 @@ function isEndOfThisRun(existing: RolloutObject | undefined): boolean {
   return runId === executionOf().runId && isEnded(phase);
 }
 
-/** Adds the condition that an autoscaler may remove machines of the rollout; its absence means that none may. */
+/**
+ * Adds the condition AutoscalerHeld with status False, because an autoscaler may remove machines of the rollout; adds
+ * nothing if `message` is empty, because then no autoscaler may.
+ */
 function withUnheld(report: RolloutReport, message: string): RolloutReport {
   if (message === "") return report;
   const unheld = { type: "AutoscalerHeld", status: "False", reason: "NoStrategy", message } as const;
@@ -70,8 +77,8 @@ function withUnheld(report: RolloutReport, message: string): RolloutReport {
 }
 
 /**
- * Writes the report; returns "Overtaken" instead if the Rollout was not just read (`isRead`) and has changed since the
- * last read.
+ * Writes the report, unless the object of the pool was deleted. Returns "Overtaken" if the Rollout was not just read
+ * (`isRead`) and has changed since the last read; nothing is written then.
  */
 async function reportOn(
   kube: Cluster,
@@ -96,8 +103,9 @@ async function reportOn(
 }
 
 /**
- * Returns the object that a Rollout is about: from its owner reference to a MachineDeployment, otherwise by a read, and
- * also by a read if the Rollout is being deleted. Throws Refused if the Rollout belongs to an object of another kind.
+ * Returns the object that a Rollout is about: from the owner reference if that names the MachineDeployment and the
+ * Rollout is not being deleted, otherwise by a read; undefined if the object was deleted. Throws Refused if the Rollout
+ * belongs to an object of another kind.
  */
 async function subjectOf(
   kube: Cluster,

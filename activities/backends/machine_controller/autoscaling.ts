@@ -16,7 +16,7 @@ export function keepMinimum(kube: Cluster, pool: PoolRef, { isRolling }: { isRol
   const { namespace, name } = pool;
   return attempting(`set the autoscaler's minimum of MachineDeployment "${namespace}/${name}"`, async () => {
     // During a rollout, a pool that is not in the watch is skipped, because a later call may find it. After a rollout
-    // there is only one call, so it reads such a pool.
+    // there is only one call, so that call reads such a pool from the API server.
     if (isWithoutAutoscaler(kube, pool) ?? isRolling) return;
     const found = await ifFound(readObject(kube, machineDeployments, { namespace, name }));
     const wanted = found && (isRolling ? raised(found) : restored(found));

@@ -1,9 +1,10 @@
 /**
  * Changes the image of a template without replacing machines, by writing the new template into their MachineSet. The
  * oldest set with the MachineDeployment's template counts as its current one (machine-controller 1.66,
- * `FindNewMachineSet`), so machine-controller rolls nothing. New machines of that set boot the new image.
- * machine-controller may have created another set for the new template before; its machines are held, and never boot. NodePools bring the existing nodes to
- * the new image; the change is refused if a node is selected by no NodePool or by several.
+ * `FindNewMachineSet`), so machine-controller rolls nothing, and new machines of that set boot the new image. Before
+ * that, machine-controller may have created another set for the new template; the machines of that other set are held
+ * and never boot. NodePools bring the existing nodes to the new image; the change is refused if a node is selected by
+ * no NodePool or by several.
  */
 import type { Keeping, PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Kube } from "../../kube/client.ts";
@@ -54,7 +55,7 @@ function refusal({ metadata: { namespace, name }, spec }: MachineDeployment, why
   }" without replacing machines: ${why}`;
 }
 
-/** Returns whether a machine runs; held new machines never boot. */
+/** Returns whether a machine runs or can boot: not if it has no instance, and is held or being deleted. */
 function isRunning(machine: Machine): boolean {
   const { annotations, deletionTimestamp } = machine.metadata;
   const isPaper = !machine.status?.nodeRef && !hasInstance(machine) && Boolean(annotations?.[holdAnnotation]);

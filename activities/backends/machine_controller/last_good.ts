@@ -180,7 +180,10 @@ export function readWanted(
  */
 const momentMs = 2_000;
 
-/** Returns the MachineDeployment after a short wait for machine-controller to number it. */
+/**
+ * Waits up to `momentMs` for machine-controller to number the MachineDeployment, then returns it, numbered or not;
+ * undefined if it was deleted.
+ */
 async function readNumbered(kube: Cluster, pool: PoolRef): Promise<WrittenDeployment | undefined> {
   const read = (): Promise<WrittenDeployment | undefined> => ifFound(readObject(kube, writtenDeployments, pool));
   // Without watches, nothing reports when machine-controller has numbered a change.

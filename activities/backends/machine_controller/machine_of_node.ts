@@ -103,8 +103,8 @@ const limit = 2;
 const freshMs = 3_000;
 
 /**
- * Reads the machines of this name in all namespaces, or else those with this address, such as the private DNS name of an
- * instance of AWS; two at most. Writes nothing.
+ * Reads the machines of this name in all namespaces, or, without any, those with this address, such as the private DNS
+ * name of an instance of AWS; two at most. Writes nothing.
  */
 export async function readNewcomers(kube: Cluster, name: string): Promise<Newcomer[]> {
   return await attempting(`read machine "${name}"`, async () => {

@@ -82,7 +82,8 @@ export function machineController(
 /** Returns the MachineDeployment from the watch, or else from the API server; undefined if it was deleted. */
 async function readSubject(kube: Cluster, { namespace, name }: PoolRef): Promise<Subject | undefined> {
   const uid = watchedUid(kube, { namespace, name });
-  // If the MachineDeployment is being deleted now, the garbage collector deletes its Rollout later.
+  // The watch may still have a MachineDeployment that was just deleted; the garbage collector then deletes its Rollout
+  // later.
   if (uid !== undefined) return { namespace, name, uid };
   return (await ifFound(readObject(kube, machineDeployments, { namespace, name })))?.metadata;
 }
@@ -118,7 +119,10 @@ export class LateSets implements Waker {
     return isLate ? this.#lookedAt + restMs : Infinity;
   }
 
-  /** Touches one Machine of each set that still counts fewer Ready nodes than there are; `now` is epoch ms. */
+  /**
+   * Touches one Machine of each set that counts fewer Ready nodes than there are, if it also did at the previous read;
+   * `now` is epoch ms.
+   */
   async wake({ members, counted }: Pick<Observation, "members" | "counted">, now: number): Promise<void> {
     if (now - this.#lookedAt < restMs) return;
     this.#lookedAt = now;

@@ -105,7 +105,10 @@ export function hasInstance(machine: Machine): boolean {
   return machine.metadata.finalizers?.includes(instanceFinalizer) ?? false;
 }
 
-/** Returns whether the machine has joined; machine-controller adds the condition at the first Ready and keeps it. */
+/**
+ * Returns whether the machine has joined and its Node exists; machine-controller sets the condition Ready when its Node
+ * is first Ready, and keeps it.
+ */
 export function hasJoined(machine: Machine): boolean {
   return machine.status?.nodeRef != null && wasReady(machine);
 }

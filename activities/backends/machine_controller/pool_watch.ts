@@ -40,8 +40,8 @@ interface PoolWatches {
 }
 
 /**
- * Returns the watches: of Machines while a caller waits; of MachineDeployments and MachineSets, which every change
- * needs, until the process ends.
+ * Returns the watches. The watch of Machines runs only while a caller waits; those of MachineDeployments and
+ * MachineSets, which every change needs, run until the process ends.
  */
 export function poolWatchesOf({ watches }: Cluster): PoolWatches {
   return {

@@ -26,7 +26,7 @@ export function lockMemberOf(pool: PoolRef, node: PoolNode): Member {
     // A node with a granted lock may reboot at any time, so it counts as unavailable even after the run that granted
     // the lock.
     ...(lock?.held ? { ill: illOf(lock.failed || lock.held) } : {}),
-    // A run uncordons only marked nodes, so a node that failed stays cordoned.
+    // A run uncordons only marked nodes, so a node that failed is not marked, and stays cordoned.
     ...(lock?.failed
       ? { kept: "Failed" as const, failedAt: lock.failed, marked: false }
       : !isReady && !isOurs
@@ -60,8 +60,8 @@ export async function grantLock(kube: Kube, node: PoolNode): Promise<BootOrdered
 }
 
 /**
- * Returns Updated once a node holds no lock and is Ready. Before that, returns what is missing; if the time `isOver`,
- * returns NotReady for a node that rebooted, and Lost for any other. The node keeps a granted lock in each case.
+ * Returns Updated once a node holds no lock and is Ready. Before that, returns what is missing; or, once the time is
+ * over (`isOver`), NotReady for a node that rebooted or released its lock, and Lost for any other. Revokes no lock.
  */
 export function lockVerdict(
   { bootId, isReady, lock }: PoolNode,

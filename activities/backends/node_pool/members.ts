@@ -10,8 +10,8 @@ import { isSelected, readNodePool, readSelected } from "./selected.ts";
 import { hashOf, imageOf, isLockTarget, partsOf, templateOf } from "./wanted.ts";
 
 /**
- * Stands for the image of a node that has booted since Ostler last asked it; Ostler asks again before it changes the
- * node.
+ * Stands for the unknown image of a node that has booted since Ostler last asked the node what it runs. Ostler asks
+ * again before it changes the node.
  */
 const unknown = "";
 

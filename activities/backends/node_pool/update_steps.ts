@@ -44,8 +44,8 @@ type Ordering = Pick<Updating, "kube" | "giveOrder">;
 const toldMs = 120_000;
 
 /**
- * Has the node fetch the image until `until` (epoch ms), unless it has booted or fetched that image already, or refuses
- * it.
+ * Has the node fetch the image by `until` (epoch ms), unless the node has booted or fetched that image already, refuses
+ * it, or failed with it after `retriedAt`. With `isAskedAgain` such a failure does not count.
  */
 export async function awaitImageStaged(
   { kube, giveOrder }: Ordering,
@@ -74,7 +74,8 @@ export async function awaitImageStaged(
 }
 
 /**
- * Returns where a node has an image that it would boot next or has booted; undefined if the node must fetch the image.
+ * Returns how a node has an image: as the staged one, which it boots next (Image), as the booted one, or as the
+ * previous one, which a rollback boots (Fallback); undefined if the node must fetch the image.
  */
 function stageOf(
   { booted, staged, fallback }: OsStatus,

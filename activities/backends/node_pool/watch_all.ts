@@ -103,7 +103,10 @@ interface PoolNodeWatch {
 
 const watchedNodes: Resource<PoolNode> = { group: "", version: "v1", plural: "nodes", schema: poolNode };
 
-/** Watches nodes; reports each NodePool that selects a node whose labels, readiness, boot or lock changed. */
+/**
+ * Watches nodes; reports each NodePool that selects, or selected before, a node that appeared, was deleted, or changed
+ * its labels, readiness, boot or lock.
+ */
 function watchNodes(kube: Kube, { pools, onChange, ...deps }: NodeDeps): PoolNodeWatch {
   const isOwner = (name: string, node: PoolNode): boolean => {
     const pool = pools.get(name);

@@ -33,7 +33,10 @@ import { observedOf } from "./target.ts";
 /** Machines of groups boot without credentials of Ostler, so nothing expires. */
 const never = "";
 
-/** Sets the group to boot its target. Throws Refused while the NodeVersion is not released to the group. */
+/**
+ * Sets the group to boot its target. Throws Refused while the NodeVersion is not released to the group and no boot
+ * template is recorded.
+ */
 export function publishBoots(kube: Cluster, { pool, revision }: BootOrder): Promise<Published> {
   return attempting(`set ScalingGroup "${groupNameOf(pool)}" to boot revision "${revision}"`, async () => {
     const asked = await needAsked(kube, pool);
@@ -57,7 +60,7 @@ export function publishBoots(kube: Cluster, { pool, revision }: BootOrder): Prom
 
 /**
  * Sets the group to boot its target, unless it does already; returns the group's boot template. Throws Refused while
- * the NodeVersion is not released to the group.
+ * the NodeVersion is not released to the group and no boot template is recorded.
  */
 export async function ensureBoots(
   kube: Cluster,
@@ -76,8 +79,8 @@ export async function ensureBoots(
   }
   if (!knownFor(asked, target)) await refuseRivals(kube, group);
   const boots = await driver.template(groupId);
-  // The longest token that an order can have is checked before the group is changed, because some clouds do not accept
-  // it.
+  // The longest token that an order can have is checked before the group is changed, because some clouds cannot store a
+  // token of that length.
   driver.checkToken?.({ group: groupId, token: tokenOf(group.metadata.name, Math.max(ledger.tokens.next, 999)) });
   const former = ledger.boots ??
     { image: boots.image, template: boots.id, components: await componentsNow(kube, asked) };
@@ -86,7 +89,9 @@ export async function ensureBoots(
   return template;
 }
 
-/** Throws Refused if another ScalingGroup has the same cloud group: each would apply its own numbers and budget. */
+/**
+ * Throws Refused if another ScalingGroup has the same cloud group: each would apply its own declared size and budget.
+ */
 async function refuseRivals(
   kube: Cluster,
   { metadata: { name, uid }, spec: { groupId } }: ScalingGroup,

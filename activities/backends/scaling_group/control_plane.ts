@@ -113,8 +113,8 @@ function roleOf({ leader }: EtcdSurvey, member: EtcdMember): "Leader" | "Voter" 
 }
 
 /**
- * Returns what an instance lacks to be a voting, healthy member of etcd, as words; undefined if nothing.
- * Promotes a learner that is in sync, because the process that added it may have given up.
+ * Returns what an instance lacks to be a voting, healthy member of etcd, as words; undefined if it lacks nothing.
+ * Promotes a learner that is in sync, because the process that added it may have stopped before that.
  */
 export async function joinEtcd(
   kube: Cluster,

@@ -61,7 +61,7 @@ async function compare(
   { driver, now, result }: { driver: Driver; now: number; result: DiscoveryResult },
 ): Promise<void> {
   const { groups, isComplete } = await driver.groups();
-  // Objects are read after the groups, whose list may take minutes in which a user can create the object of one.
+  // ScalingGroups are read after the list of groups, which may take minutes in which a user can create a ScalingGroup.
   const objects = await listClusterObjects(kube, scalingGroups);
   result.groups = groups.length;
   const found = new Map(groups.map((group) => [groupKeyOf(group.id), group]));

@@ -103,7 +103,8 @@ async function write(
     { ...kept, annotations: { ...kept.annotations, ...own } },
     bearing(node),
   );
-  // Removes the old node's name that the Constellation node operator wrote: Ostler's order decides which node is deleted.
+  // Removes the old node's name that the Constellation node operator wrote, because Ostler's order decides which node
+  // is deleted.
   const stale = node.metadata?.annotations?.[marks.donor] === undefined ? {} : { [marks.donor]: null };
   const all = { ...annotations, ...stale };
   if (Object.keys({ ...labels, ...all }).length === 0 && !taints) return;

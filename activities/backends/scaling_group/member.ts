@@ -9,7 +9,10 @@ import { isAlive, isOf, type Order } from "./records.ts";
 import type { CloudSight, Moment } from "./sight.ts";
 import { hashOf, type Target } from "../../node_version/version_release.ts";
 
-/** Returns the permanent ID of a machine: the token of the order that Ostler made it with, else its name in the cloud. */
+/**
+ * Returns the permanent ID of a machine: the token of Ostler's order for it, or, without an order, its name in the
+ * cloud.
+ */
 export function memberIdOf({ providerId, token }: Pick<Instance, "providerId" | "token">): string {
   return token ?? (providerId.slice(providerId.lastIndexOf("/") + 1) || providerId);
 }

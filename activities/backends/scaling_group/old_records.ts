@@ -59,7 +59,10 @@ function isWanted({ image, components }: GroupNode, target: NodeTarget): boolean
   return same(image, target.image) && same(components, target.components);
 }
 
-/** Removes a record's machine; the next step repeats the removal, because the goal is Leave from now on. */
+/**
+ * Removes a record's machine, unless its node is Ready or a control plane. The next step repeats the removal, because
+ * the goal is Leave from now on.
+ */
 async function remove(kube: Cluster, { metadata: { name, uid }, spec }: PendingNode, fleet: GroupFleet): Promise<void> {
   // Users with permission to write records could name any instance, so only an unprotected instance of the record's
   // group is removed.
@@ -226,8 +229,8 @@ interface GroupFleet {
 
 /**
  * Reads all nodes of the groups, and writes missing annotations. A node belongs to the group that its annotation names,
- * or that has its instance. The cloud lists the instances only if a node lacks the annotation of its group or image, or
- * if a caller needs them (`isAsked`).
+ * or that has its instance. Asks the cloud for instances only if a node lacks the annotation of its group or image, or
+ * if the caller needs the instances (`isAsked`).
  */
 export async function readFleet(
   kube: Cluster,

@@ -124,8 +124,8 @@ function replacedFor(
 }
 
 /**
- * Throws Transient while another order replaces the same machine, or while the order that created this machine is not
- * complete, because the group is then one larger already.
+ * Throws Transient while another order replaces the same old machine, or while the order that created the old machine
+ * is not complete, because the group is then one larger already.
  */
 function waitForRival({ instances, records }: CloudSight, machine: string, donor: string): void {
   const open = openOrders({ instances, records });
@@ -144,7 +144,7 @@ function waitForRival({ instances, records }: CloudSight, machine: string, donor
 /**
  * Withdraws an order without an instance and throws Moot if a removal of the old machine is recorded, because the group
  * then replaces the old machine by itself. An order and a removal each write their record before they read the other
- * records, so at least one of them finds the other (`removals.ts` waits for this).
+ * records, so at least one of them finds the other. A removal that finds an order waits (`settled` in `removals.ts`).
  */
 async function withdrawIfLate(kube: Cluster, { group: { spec } }: Asked, order: Order): Promise<void> {
   const { removals } = await readRecords(kube, spec.groupId);
@@ -301,8 +301,8 @@ async function annotate(
 }
 
 /**
- * Returns whether the group has control planes, if the node belongs to the machine or its annotation names the group,
- * because for a while a node outlives its instance. Otherwise returns undefined.
+ * Returns whether the group has control planes, if the node belongs to the machine, or if the node's annotation names
+ * the group; otherwise undefined. The annotation counts, because a node outlives its instance for a while.
  */
 export async function readOwnership(
   kube: Cluster,

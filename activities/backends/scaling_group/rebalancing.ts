@@ -68,7 +68,9 @@ export function letRebalancingGo(kube: Cluster, { version }: { version: string }
   });
 }
 
-/** Resumes the moves in groups without open orders if Ostler suspended them, and the hold is over at `now` (epoch ms). */
+/**
+ * Resumes the moves in groups without open orders if Ostler suspended them and the hold has ended at `now` (epoch ms).
+ */
 export async function endOldRebalancingHolds(
   kube: Cluster,
   objects: readonly ScalingGroup[],
@@ -82,7 +84,10 @@ export async function endOldRebalancingHolds(
   await allOf(over.filter((object) => !hasOpenOrders(object, records)), (object) => resume(kube, object));
 }
 
-/** Does the work for all items, also after the cloud refuses one of them, and throws the first refusal at the end. */
+/**
+ * Does the work for all items, even if the cloud refuses it for some, and throws the first refusal at the end. Any
+ * other failure ends the work at once.
+ */
 export async function allOf<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
   const refusals: unknown[] = [];
   for (const item of items) {

@@ -158,7 +158,7 @@ export function orderOf(record: PendingNode): Order {
   };
 }
 
-/** Returns a time in the past; undefined for any other text, because users can edit it. */
+/** Returns a text that is a time in the past; undefined for any other text, because users can edit it. */
 function pastTime(text = ""): string | undefined {
   return Date.parse(text) <= Date.now() ? text : undefined;
 }

@@ -120,7 +120,8 @@ async function settled(
 
 /**
  * Returns the record of a removal, and creates it if it is missing. Returns undefined for a machine without a known
- * instance, and withdraws the order of such a machine. Throws Moot for a protected machine.
+ * instance, and withdraws the order of such a machine. Throws Moot for a joined machine that is protected, unless the
+ * policy replaces protected machines.
  */
 async function meant(kube: Cluster, { pool, asked, seen }: Place, machine: string): Promise<Removal | undefined> {
   const known = seen.records.removals.find(({ member }) => member === machine);
@@ -318,8 +319,8 @@ async function chosenOf(kube: Cluster, asked: Asked): Promise<string[]> {
 }
 
 /**
- * Returns undefined if the cloud refuses a request, because a ScalingGroup whose group the cloud does not have is
- * released too.
+ * Returns the result, or undefined if the cloud refuses a request, so that a ScalingGroup whose group the cloud does
+ * not have can be released too.
  */
 function ifNotRefused<T>(result: Promise<T>): Promise<T | undefined> {
   return result.catch((error: { type?: string }) => {

@@ -57,7 +57,7 @@ export function obsoleteIn(
   }).slice(0, 1);
 }
 
-/** Returns the desired number of machines. */
+/** Returns the declared size of a group; the recorded one, if any, while the size in the cloud is uncertain. */
 export function declaredSize(seen: Seen, { declared }: Pick<Ledger, "declared">): number {
   const reckoned = Math.max(0, seen.cloud.size - openOrders(seen).length - obsoleteIn(seen).length);
   return isUncertain(seen) ? declared ?? reckoned : reckoned;
