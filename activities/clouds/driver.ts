@@ -39,7 +39,10 @@ export interface CloudGroup {
   autoscalerName: string;
   /** Role of the group's machines; "" if the group does not define one. */
   role: "Worker" | "ControlPlane" | "";
-  /** Bounds of the group's size; on Azure, which has none, those of the cluster-autoscaler's tags. */
+  /**
+   * Bounds of the group's size; on Google and Azure, whose groups have none, those of the autoscaler, else the cloud's
+   * own.
+   */
   min: number;
   max: number;
   /** Number of instances that the group maintains. */

@@ -11,9 +11,12 @@ interface OwnTemplate {
 const templatesKept = 10;
 /** Age (ms) below which a template is not deleted, because a group may be about to use it. */
 const ripeMs = 86_400_000;
-/** Milliseconds before that age in which a template is not used again, because its deletion may have begun. */
+/**
+ * Milliseconds before the age of `ripeMs` in which a template is not used again, because its deletion may begin
+ * meanwhile.
+ */
 const marginMs = 3_600_000;
-/** Templates that are deleted at a time, the oldest first. */
+/** Maximum number of templates that one call chooses, the oldest first. */
 const mostAtOnce = 50;
 
 /** Returns whether a template that Ostler made at `since` is so young that its deletion cannot have begun. */

@@ -264,7 +264,10 @@ interface LeftStanding {
 /** The artefacts of the pools that were published last; a few kilobytes for each pool. */
 const published = new Shelf<LeftStanding>(1_000);
 
-/** Remembers the artefacts of a pool, unless it has an edge script: the next publication then reads all of them. */
+/**
+ * Remembers the artefacts of a pool for its next publication. For a pool with an edge script it remembers none, so the
+ * next publication reads them all.
+ */
 export function leaveStanding(kube: Cluster, { namespace, name }: PoolRef, standing: Standings): void {
   const { config, provisioning, kubeconfig, edgeScript, bootstrap } = standing;
   const all = [config, provisioning, kubeconfig, bootstrap];

@@ -94,8 +94,8 @@ async function create(kube: Kube, pool: PoolRef, { id, expiresAt, tellsPool }: W
 }
 
 /**
- * Returns the token that an earlier attempt created but did not publish, and extends it to `expiresAt`; undefined if it
- * belongs to another pool.
+ * Returns the token that an earlier attempt created but did not publish, and extends it to `expiresAt`; undefined if
+ * the token was deleted or belongs to another pool.
  */
 async function takeUp(kube: Kube, pool: PoolRef, { id, expiresAt }: Wanted): Promise<string | undefined> {
   const where = { namespace: tokensNamespace, name: nameOf(id) };

@@ -95,9 +95,9 @@ async function deleteSecrets(kube: Cluster, pool: PoolRef, isOurs: IsOurs): Prom
 }
 
 /**
- * Deletes the service account of the pool's machines with its permissions and the boot report, if `isOurs` accepts the
- * annotations of the account; its tokens are revoked at once. The annotations of the boot report are not evaluated,
- * because machines can write them.
+ * Deletes the service account of the pool's machines, which revokes its tokens at once, with its permissions and the
+ * boot report; does nothing if `isOurs` rejects the annotations of an existing account. The annotations of the boot
+ * report are not evaluated, because machines can write them.
  */
 export async function deleteIdentity(kube: Cluster, pool: PoolRef, isOurs: IsOurs): Promise<void> {
   const { identity } = namesOf(pool);
@@ -126,14 +126,14 @@ function notOfOthers(pool: PoolRef): IsOurs {
 // The finalizer that keeps a MachineDeployment until everything made for it is deleted.
 
 /**
- * Adds the finalizer if it is missing; must run before anything is written that the finalizer cleans up. Throws
- * GenerationStale for a deleted MachineDeployment, because nothing would clean up after it.
+ * Adds the finalizer if it is missing; must run before anything is written that is to be deleted with the pool. Throws
+ * GenerationStale if the MachineDeployment was deleted, because such objects would then never be deleted.
  */
 export async function ensureFinalizer(kube: Cluster, pool: PoolRef, { metadata }: MachineDeployment): Promise<void> {
   const add = (finalizers: string[]): string[] =>
     finalizers.includes(finalizer) ? finalizers : [...finalizers, finalizer];
   if (await tryToWrite(kube, { pool, metadata, change: add })) return;
-  // The MachineDeployment was modified since it was read.
+  // The MachineDeployment was modified or deleted since it was read.
   const deployment = await ifFound(readObject(kube, machineDeployments, pool));
   if (deployment && deployment.metadata.uid === metadata.uid) {
     await write(kube, { pool, metadata: deployment.metadata, change: add });
@@ -162,7 +162,7 @@ async function removeFinalizer(kube: Cluster, pool: PoolRef): Promise<void> {
   if (deployment) await ifFound(write(kube, { pool, metadata: deployment.metadata, change: remove }));
 }
 
-/** A change of the list of finalizers in `metadata`, as it was read. */
+/** A change of a MachineDeployment's finalizers; `metadata` is that of the MachineDeployment as read. */
 interface Edit {
   pool: PoolRef;
   metadata: MachineDeployment["metadata"];

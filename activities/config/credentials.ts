@@ -57,17 +57,19 @@ interface Token {
 }
 
 interface FetchToken extends Token {
-  /** Whether the permissions of the token are not granted yet. */
+  /**
+   * Set if the permissions of the token were not checked, so that `Credentials.grant` has to create or correct them.
+   */
   isBare?: true;
 }
 
 /**
- * Returns each published token while it is accepted and its renewal is not due, and otherwise a new token. A replaced
- * token stays valid until it expires, because machines may be booting with it.
+ * Returns the two tokens of a pool: each is the published one while the API server accepts it and its renewal is not
+ * due, else a new one. A replaced token stays valid until it expires, because machines may be booting with it.
  */
 export async function credentialsFor(kube: Kube, order: CredentialOrder): Promise<Credentials> {
   const [toFetch, toJoin] = await sideBySide(standingFetchToken(kube, order), standingJoinToken(kube, order));
-  // An existing account of that name may belong to another pool, which `ensureAccount` refuses.
+  // Before a token is requested, `ensureAccount` refuses a service account that another pool owns.
   const issue = { ...order, tended: isTended(order, new Date()) };
   if (!toFetch && !issue.tended) await ensureAccount(kube, order.pool, { isNew: isNew(order) });
   const fetched: Promise<FetchToken> = toFetch ? Promise.resolve(toFetch) : issueFetchToken(kube, issue);
@@ -151,7 +153,7 @@ async function issueFetchToken(kube: Kube, { pool, lifeSeconds, tended }: Issue)
   const account = { namespace: secretsNamespace, name: namesOf(pool).identity };
   const issue = (): ReturnType<typeof requestToken> => requestToken(kube, account, lifeSeconds);
   const known = tended ? await ifFound(issue()) : undefined;
-  // Without the service account, it and its permissions are created anew.
+  // If the service account was deleted, the account and its permissions are created anew.
   if (!known && tended) await ensureAccount(kube, pool, { isNew: false });
   const { token, expiresAt } = known ?? await issue();
   const renewAt = dueAt(ownerOf(pool), { issuedAt: now, expiresAt });
@@ -164,9 +166,9 @@ function isNew({ standing: { kubeconfig, bootstrap } }: CredentialOrder): boolea
 }
 
 /**
- * Service account, permissions and expired tokens are checked once a day (UTC). Returns whether they were checked
- * today, which is so if the published credentials were issued today. Returns false if these are not due for renewal, or
- * do not fit the current owner, permissions or API server.
+ * Returns whether the pool's service account, permissions and expired tokens were checked today (UTC). The first
+ * renewal of a day checks them, so they were checked if the credentials to be renewed were issued today. Returns false
+ * if the published credentials are not due for renewal, or do not fit the current owner, permissions or API server.
  */
 function isTended(order: CredentialOrder, now: Date): boolean {
   const { pool, clusterDigest, lifeSeconds, standing: { bootstrap } } = order;
@@ -247,7 +249,10 @@ async function ifAllowed<T>(read: Promise<T>): Promise<T | undefined> {
 
 // Tokens that the API server issues for a service account.
 
-/** Requests a token of that lifetime; refuses one so short that its renewal could come too late. */
+/**
+ * Requests a token that is valid for `lifeSeconds`. Throws Refused if the API server grants so short a lifetime that
+ * the renewal could come too late.
+ */
 async function requestToken(
   kube: Kube,
   { namespace, name }: { namespace: string; name: string },

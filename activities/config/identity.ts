@@ -29,7 +29,7 @@ export async function ensureAccount(kube: Kube, pool: PoolRef, { isNew }: { isNe
   else await create();
 }
 
-/** Creates Role and RoleBinding of an owned service account; corrects a Role with other rules. */
+/** Creates Role and RoleBinding of a service account that the pool owns; corrects a Role with other rules. */
 export async function ensureRights(kube: Kube, { pool, isEdge }: IdentityOrder): Promise<void> {
   const metadata = metadataOf(pool);
   const { name, namespace } = metadata;
@@ -83,7 +83,8 @@ async function created(work: Promise<unknown>): Promise<boolean> {
   }
 }
 
-// The owner of an artefact: names of two pools can collide, and then neither may overwrite the other.
+// The owner of an artefact: objects of two pools can have the same name, and then neither pool may overwrite the
+// other's.
 
 /** Returns the pool as the owner annotation names it: "namespace/name". */
 export function ownerOf(pool: PoolRef): string {
@@ -115,7 +116,7 @@ export async function clusterMark(kube: Cluster): Promise<Record<string, string>
   return kube.management ? { [clusterAnnotation]: await uidOf(kube) } : {};
 }
 
-/** Returns whether a config belongs to no other cluster; a config without a mark belongs to any. */
+/** Returns whether a config may belong to this cluster: its mark names this cluster, or is absent. */
 export async function isOfThisCluster(kube: Cluster, annotations: Annotations): Promise<boolean> {
   const mark = annotations?.[clusterAnnotation];
   return mark === undefined || mark === await uidOf(kube);

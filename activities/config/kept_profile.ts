@@ -63,7 +63,10 @@ export async function keepProfile(
   await write(kube, pool, { existing, data });
 }
 
-/** Creates the pool's Secret with its first profile; returns false if the Secret exists already. */
+/**
+ * Creates the pool's Secret with its first profile, or nothing if the profile is too large; returns false if the Secret
+ * exists already.
+ */
 async function keepFirst(
   kube: Kube,
   pool: PoolRef,

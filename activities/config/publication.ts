@@ -75,7 +75,10 @@ function toldToOthers({ deployment, profile }: RenderedPool): Record<string, str
   };
 }
 
-/** Returns whether each artefact exists, is of this revision, and has the content that would be written now. */
+/**
+ * Returns whether all artefacts exist and, by their annotations, are of this pool and revision and have the content
+ * that would be written now.
+ */
 export function fits(
   standing: Standing[],
   { pool, revision }: PublishOrder,

@@ -78,12 +78,13 @@ export async function readWork(
 
 /**
  * Does the same as `readWork`, with fewer reads in two cases: if nothing is published for the pool, or if this process
- * remembers the last publication of the pool, and that was of another revision. In the second case `source` is used
- * only if it was read after that publication.
+ * remembers the pool's last publication and the order is for another revision. In the second case `source` is used only
+ * if it was read after that publication.
  */
 async function readWorkFor(publisher: Publisher, order: PublishOrder, source?: ConfigSource): Promise<Work> {
   const { kube, settings } = publisher;
-  // If machines join with a service account, its token is in the text of the objects, which is not remembered.
+  // Remembered artefacts have no text. If machines join with a service account, the texts are needed, because only they
+  // contain its token.
   const isKept = settings.bootstrapTokenServiceAccountName === "";
   if (source && isUntouched(source.deployment)) return await presumeNothing(publisher, order, source);
   const found = isKept ? await takeStanding(kube, order.pool, order.revision) : undefined;
@@ -192,7 +193,8 @@ export function publishConfig(publisher: Publisher, order: PublishOrder, source?
     // collision later, and deletes what it has written.
     claimAll(order.pool, standing);
     const publication = await ensurePublished(publisher, work, source?.policies);
-    // The profile is kept last, because no machine waits for that; the profile of the last good config is kept already.
+    // The profile is stored for rollbacks last, because no machine waits for it. The profile of the last good config is
+    // stored already.
     const { inputs, goodInputs, profile, settings } = rendered;
     if (publication.news !== "Published" || inputs !== goodInputs) {
       // Reads the last good config anew: it may have changed since the run read it, and its profile must be kept.
@@ -211,7 +213,10 @@ export function publishConfig(publisher: Publisher, order: PublishOrder, source?
  */
 const newMs = 3_600_000;
 
-/** Returns whether no machine can have booted: machine-controller orders no instance without a bootstrap secret. */
+/**
+ * Returns whether no machine of the pool can have booted yet: the MachineDeployment is new, and machine-controller
+ * orders no instance without a bootstrap secret.
+ */
 function isFirstOf({ rendered: { deployment }, standing: { bootstrap } }: Work): boolean {
   return !bootstrap.found && Date.now() - Date.parse(deployment.metadata.creationTimestamp) < newMs;
 }
@@ -254,7 +259,7 @@ async function ensureProfileApproved(
   );
 }
 
-// The desired state may have changed between rendering and publishing; then this order must not overwrite newer work.
+// The desired state may have changed since the order was made; an outdated order must not overwrite newer artefacts.
 function checkOrder({ pool, revision, configDigest }: PublishOrder, rendered: RenderedPool): void {
   const now = rendered.deployment.metadata.annotations?.[revisionAnnotation] ?? "";
   if (now !== revision || rendered.digest !== (configDigest ?? rendered.digest)) {
@@ -279,7 +284,8 @@ async function publish(publisher: Publisher, work: Work, news: "Renewed" | "Publ
   if (!work.isPresumed) await giveReportPlace();
   try {
     const publication = await writePublication(publisher, work, news);
-    // Only a published pool certainly owns its names: before, a boot report of this name could be another pool's.
+    // The boot report of a new pool is created after the publication, which proves that no other pool has objects of
+    // these names.
     if (work.isPresumed) await giveReportPlace();
     return publication;
   } catch (error) {

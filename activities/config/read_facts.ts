@@ -24,7 +24,10 @@ import { tokensNamespace } from "./names.ts";
 export interface FactReader {
   kube: Cluster;
   settings: NodeSettings;
-  /** Returns the CA, in PEM, by which this process trusts the API server; used if the cluster announces no CA. */
+  /**
+   * Returns the CA, in PEM, by which this process trusts the API server; used if neither ConfigMap
+   * kube-public/cluster-info nor setting kubernetes-ca-bundle has a CA.
+   */
   clusterCa: () => string;
   /** Environment variables of this process, for values that a provider spec references but no object contains. */
   environment: Environment;
@@ -35,9 +38,12 @@ export interface FactReader {
   usesEnvironment?: boolean;
   /** Namespaces that a provider spec may reference; if empty, all that the worker may read. */
   referenceNamespaces?: readonly string[];
-  /** Age in milliseconds that answers shared by all pools may have; 0 by default. */
+  /**
+   * Maximum age (ms) of a reused answer that is the same for all pools, such as the address of the API server; default
+   * 0.
+   */
   freshMs?: number;
-  /** Seed to use instead of the cluster's, which reading the facts would create if it is missing. */
+  /** Replaces the cluster's seed, which is otherwise read, and created if it is missing. */
   seed?: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Reads the profile and the settings of a MachineDeployment; after a rollback that has pinned the pool to the last good
- * ones, reads those that were kept.
+ * Reads the profile and the settings of a MachineDeployment: the current ones, or if a rollback has pinned the pool to
+ * the last good ones, the copies that were kept of these.
  */
 import type { Cluster } from "../cluster.ts";
 import { Shelf } from "../kube/cache.ts";
@@ -35,9 +35,9 @@ import { z } from "zod";
 export interface ProfileReader {
   kube: Cluster;
   profileNamespace: string;
-  /** Age in milliseconds that profiles may have; 0 by default. */
+  /** Maximum age (ms) of a profile that is reused without a new read; default 0. */
   freshMs?: number;
-  /** If set, the desired state has been read already. */
+  /** The desired state, if the caller has read it already. */
   source?: Omit<ConfigSource, "policies">;
 }
 
@@ -84,7 +84,7 @@ export async function readInputs(
   const line = source?.line ?? await readProfileLine(kube, ref, freshMs);
   const observed = observedOf(deployment, lineState(line));
   const inputs = inputsOf(deployment, line);
-  // The read that found these inputs has checked the pin already.
+  // The read that returned `seen` has considered the pin already: a pool with these inputs is not pinned to others.
   if (seen && inputsIn(seen.specHash) === inputs) {
     const goodInputs = inputsIn(seen.goodSpecHash);
     return await asRefusal(async () => {
@@ -130,7 +130,8 @@ async function readPinned(
 }
 
 /**
- * Converts an error that only a change of profile or MachineDeployment can fix into the failure that halts a rollout.
+ * Converts the refusal of a profile into a failure that halts the rollout at once, and a missing reference into one
+ * that halts it after some retries; throws other errors unchanged.
  */
 export async function asRefusal<T>(work: () => Promise<T>): Promise<T> {
   try {
@@ -195,7 +196,7 @@ export async function resolvedProfile(
   return profile;
 }
 
-/** Returns a key that changes with any of the objects; undefined if one does not exist. */
+/** Returns a key that changes with any of the objects; undefined if any of them does not exist. */
 function lineKey(line: readonly LinedProfile[]): string | undefined {
   const versions = line.map(({ object }) => object?.metadata.resourceVersion);
   if (versions.includes(undefined)) return undefined;

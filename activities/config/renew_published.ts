@@ -110,7 +110,8 @@ async function renew(publisher: Publisher, { pool, standing }: Work): Promise<Cr
   const credentials = await credentialsFor(kube, order);
   await credentials.grant();
   const ids = inOrder(standing).map((each) => annotationsOf(each)[tokenIdAnnotation] ?? "").filter((id) => id !== "");
-  // After a change of settings, the kubeconfig still has the token of the previous account, which is replaced too.
+  // If the settings name another join account now, the kubeconfig still has a token of the previous account; that token
+  // is replaced too.
   const joined = accountTokensIn(kubeconfig.found?.text ?? "").map((token) => accountOf(token)?.account ?? "");
   const accounts = [joinAccount, ...joined].filter((account) => account !== "");
   const texts = new Exchange(kube, { pool, credentials, ids, accounts });
@@ -145,7 +146,10 @@ interface Exchanged {
   credentials: Credentials;
   /** Ids of the published bootstrap tokens. */
   ids: string[];
-  /** Service accounts whose tokens machines join with, including that of the published kubeconfig. */
+  /**
+   * Service accounts whose tokens machines join with: the configured account, and that of the token in the published
+   * kubeconfig.
+   */
   accounts: string[];
 }
 
@@ -165,7 +169,7 @@ class Exchange {
   }
 }
 
-// A secret in which no credentials are found is not written: with the annotations of new ones, it would count as
+// A secret in which no credentials are found is not written: with the annotations of new credentials, it would count as
 // renewed.
 function unknown({ name }: Standing): Error {
   return missing(
@@ -174,7 +178,7 @@ function unknown({ name }: Standing): Error {
   );
 }
 
-// Finds the pools with due credentials, by their Rollouts.
+// Finds the pools whose credentials are due for renewal, by the status of their Rollouts.
 
 interface PoolReader {
   kube: Cluster;
@@ -221,7 +225,10 @@ function isDue({ status }: RolloutObject): boolean {
   return Date.parse(status?.credentials?.renewAt ?? "") <= Date.now();
 }
 
-/** Returns undefined for a MachineDeployment that is deleted, is being deleted, or has no profile any more. */
+/**
+ * Returns the pool of a Rollout, and how to renew its credentials. For a pool that has not converged, returns undefined
+ * if its MachineDeployment is deleted, is being deleted, or has no profile any more.
+ */
 async function duePool(
   { kube, profileNamespace }: PoolReader,
   rollout: RolloutObject,

@@ -88,8 +88,8 @@ async function noted(
 }
 
 /**
- * Records the CA bundle on the Rollout if it is missing there. It is missing only after a run of an earlier version,
- * which did not record it, because a changed bundle would have required a rollout.
+ * Records the CA bundle on the Rollout if it is missing there. It can be missing only if the last run was of an Ostler
+ * version that did not record bundles: any change of the bundle itself would have required a rollout.
  */
 async function withCaBundle(kube: Cluster, rollout: RolloutObject, trusted: TrustedCas): Promise<RolloutObject> {
   const caBundles = withBundle(caBundlesIn(rollout.status), trusted, Date.now());

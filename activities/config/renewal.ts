@@ -1,8 +1,8 @@
 /**
- * Decides when credentials are renewed, so that no machine boots with any that have less than half of their lifetime
- * left. They are due after a third of it at the latest, and checked so often that two consecutive checks may fail.
- * Each pool is due at its own fraction of a lifetime, so that the renewals of pools that were created at the same time
- * are spread over time.
+ * Decides when credentials are renewed, so that every machine boots with credentials that have at least half of their
+ * lifetime left. Credentials are due after a third of the lifetime at the latest, and are checked so often that two
+ * consecutive checks may fail. Each pool is due at its own fraction of the lifetime, so that the renewals of pools that
+ * were created at the same time are spread over time.
  */
 import { createHash } from "node:crypto";
 

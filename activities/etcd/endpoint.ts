@@ -1,6 +1,9 @@
 /** Client endpoints of etcd members. */
 
-/** Returns https://host:port; undefined for plain http, a path, a query or credentials. */
+/**
+ * Returns the endpoint as https://host:port; undefined for text that is not an https URL, or has a path, a query or
+ * credentials.
+ */
 export function endpointOf(text: string): string | undefined {
   const url = text.length <= 512 && URL.canParse(text) ? new URL(text) : undefined;
   const isPlain = url?.pathname === "/" && url.search === "" && url.hash === "" && url.username === "" &&

@@ -1,5 +1,6 @@
 /**
- * The etcd on the nodes of control planes, or at the endpoints of a Secret, with the client certificate of that Secret.
+ * The etcd of control planes. It is reached at the endpoints in Secret kube-system/ostler-etcd, or on the nodes if the
+ * Secret has none; the client certificate is from the Secret in both cases.
  */
 import { Context } from "@temporalio/activity";
 import type { EtcdPromotion, EtcdSurvey, SnapshotKeep, SnapshotTaken } from "../../workflows/contracts/mod.ts";
@@ -20,7 +21,7 @@ import { urlSink } from "./url_sink.ts";
 export const accessSecret = { namespace: "kube-system", name: "ostler-etcd" };
 const clientPort = 2379;
 
-/** Reads the Secret for each operation, because certificates are renewed meanwhile. */
+/** Reads the Secret for each operation, because its certificates may be renewed between two operations. */
 export class EtcdOnNodes implements Etcd {
   constructor(readonly kube: Kube, readonly hosts: readonly string[]) {}
 

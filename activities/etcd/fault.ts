@@ -53,7 +53,8 @@ export function faultOf({ endpoint, status, code, message }: Refusal): EtcdFault
   return new EtcdFault(kind, `"${endpoint}" responded ${message === "" ? `HTTP ${status}` : `"${message}"`}`);
 }
 
-// The codes of TLS errors that Deno reports; `denials` are alerts with which the server rejects the client certificate.
+// The codes of TLS errors that Deno reports: `denials` are alerts with which the server rejects the client certificate,
+// `distrusts` are faults of the server's own certificate.
 const denials = /^ERR_SSL_.*(CERTIFICATE|UNKNOWN_CA|BAD_CERTIFICATE|ACCESS_DENIED|UNSUPPORTED_PROTOCOL)/;
 const distrusts = /^(UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|CERT_|ERR_TLS_CERT|INVALID_CA)/;
 

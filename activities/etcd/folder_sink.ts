@@ -36,7 +36,10 @@ async function fill(path: string, bytes: AsyncIterable<Uint8Array>): Promise<voi
   }
 }
 
-/** Distinguishes errors of the disk from errors of the source of the bytes. */
+/**
+ * Returns the result of work on the disk, and throws its error as Transient, unlike an error of the source of the
+ * bytes.
+ */
 async function onDisk<T>(folder: string, work: Promise<T>): Promise<T> {
   try {
     return await work;

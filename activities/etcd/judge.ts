@@ -41,8 +41,8 @@ export function bounded(sentences: string[]): string[] {
 }
 
 /**
- * Returns the member that runs on a machine: by the host of its peer URLs, else by the name of its node. "Ambiguous" if
- * several members match.
+ * Returns the member that runs on a machine: by the host of its peer URLs, else by the name of the node; undefined if
+ * no member matches, and "Ambiguous" if several do.
  */
 export function memberAt(
   { members }: EtcdSurvey,

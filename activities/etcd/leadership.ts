@@ -14,8 +14,9 @@ const seenMs = 10_000;
 const betweenMs = 200;
 
 /**
- * Transfers the leadership to the most advanced healthy voter, unless another member leads already. Returns the id of
- * the leader according to a later read. `survey` only provides endpoints; the current state comes from a new survey.
+ * Transfers the leadership from member `from` to the most advanced healthy voter; does nothing if another member leads
+ * already. Returns the id of the leader, which is read after a transfer. `survey` only provides endpoints; the current
+ * state comes from a new survey.
  */
 export async function moveLeadership(access: EtcdAccess, survey: EtcdSurvey, from: string): Promise<string> {
   const attempt = `move the leadership of etcd away from ${named(survey.members, from)}`;

@@ -1,12 +1,21 @@
-/** The reasons not to change an etcd that lie in single members, or in the versions that members run. */
+/**
+ * Finds reasons not to change an etcd: those in the state of single members, and those in the versions that members
+ * run.
+ */
 import type { EtcdMember, EtcdStatus, EtcdSurvey } from "../../workflows/contracts/mod.ts";
 
 /** Maximum entries that a follower may be behind the leader; etcd itself stops writes at as many unapplied entries. */
 const longestLag = 5_000;
-/** Above this share of the quota the next writes may raise NOSPACE, and a joining member writes. */
+/**
+ * Share of its quota above which a database counts as full: the next writes may raise alarm NOSPACE, and a joining
+ * member causes writes.
+ */
 const fullShare = 0.9;
 
-/** Returns the reasons as sentences, in the order of the members' names and ids; `member` is the id of the member. */
+/**
+ * Returns the reasons as sentences. Those in single members come first, by name and id of the member, with its id in
+ * `member`; those in the versions follow, without a `member`.
+ */
 export function doubtsOfMembers(survey: EtcdSurvey): { member?: string; says: string }[] {
   const members = survey.members.toSorted((a, b) => compare(a.name, b.name) || compare(a.id, b.id));
   return [
@@ -51,7 +60,7 @@ function leaderIndex({ members, leader }: EtcdSurvey): number {
   return members.find(({ id }) => id === leader)?.status?.raftIndex ?? 0;
 }
 
-// Members one minor version apart are typical of an upgrade; etcd does not support more.
+// Members one minor version apart are typical of an upgrade; etcd does not support a larger difference.
 function versionDoubts(members: EtcdMember[]): string[] {
   const versions = members.map(({ status }) => status?.version ?? "").filter((version) => /^\d+\.\d+\./.test(version))
     .sort((a, b) => minorOf(a) - minorOf(b));

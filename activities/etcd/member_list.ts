@@ -37,8 +37,8 @@ function faultsIn(error: unknown): EtcdFault[] {
 }
 
 /**
- * Returns the list of the responding member that has applied the most entries; undefined if only learners respond,
- * because they cannot list members.
+ * Returns the list of the responding member that has applied the most entries; undefined if no member responds, or only
+ * learners, which cannot list members.
  */
 export async function ownList(connection: EtcdConnection, sightings: Sighting[]): Promise<MemberList | undefined> {
   const lists = await Promise.all(sightings.map(async ({ endpoint, told }) => {

@@ -1,4 +1,6 @@
-/** Changes the members: sends each order once, right after a survey, to the leader, which is never the one removed. */
+/**
+ * Changes the members: sends each order once, right after a survey, to the leader, which is never the removed member.
+ */
 import type { EtcdMember, EtcdPromotion, EtcdSurvey } from "../../workflows/contracts/mod.ts";
 import { unavailable } from "../failures.ts";
 import { throwIfCalledOff } from "../kube/paced_http.ts";
@@ -30,7 +32,10 @@ export async function removeMember(access: EtcdAccess, survey: EtcdSurvey, id: s
   }
 }
 
-/** Promotes a learner to a voter once it is in sync. Returns "NotInSync" until then; the caller retries. */
+/**
+ * Promotes a learner to a voter once it is in sync. Returns "NotInSync" until then, and the caller retries; returns
+ * "Voter" for a member that is a voter already, and "Absent" for an absent member.
+ */
 export async function promoteLearner(access: EtcdAccess, survey: EtcdSurvey, id: string): Promise<EtcdPromotion> {
   const attempt = `promote ${named(survey.members, id)} of etcd`;
   const now = await fresh(access, survey, attempt);

@@ -2,7 +2,7 @@
 import type { EtcdMember, EtcdSurvey } from "../../workflows/contracts/mod.ts";
 import { named } from "./member_doubts.ts";
 
-/** Returns whether a voter responds and follows the common leader. */
+/** Returns whether a member votes, responds, and follows the leader of the survey. */
 export function isHealthyVoter({ isLearner, status }: EtcdMember, { leader }: EtcdSurvey): boolean {
   return !isLearner && status !== undefined && leader !== "" && status.leader === leader;
 }

@@ -31,7 +31,7 @@ export async function* checkedBytes(
   if (!hash.digest().equals(tail)) throw odd("does not match the digest at its end: bytes were lost or changed");
 }
 
-/** Adds all but the last bytes to the hash, and returns the last ones. */
+/** Adds `tail` and `bytes` to the hash, except for their last 32 bytes, and returns these. */
 function digestBut(hash: Hash, tail: Uint8Array, bytes: Uint8Array): Uint8Array {
   const all = Buffer.concat([tail, bytes]);
   const end = Math.max(0, all.length - digestSize);

@@ -88,7 +88,7 @@ async function alarmsAt(
   }
 }
 
-/** Returns the leader of the latest term. */
+/** Returns the id of the leader in the latest term; "" if no member reports a leader of that term. */
 function leaderOf(members: EtcdMember[]): string {
   const told = members.flatMap(({ status }) => status ? [status] : []);
   const term = Math.max(0, ...told.map(({ raftTerm }) => raftTerm));
@@ -96,8 +96,8 @@ function leaderOf(members: EtcdMember[]): string {
 }
 
 /**
- * Reports endpoints of another etcd cluster, such as a machine whose etcd was bootstrapped anew; its answers do not
- * apply to this one.
+ * Returns a sentence for each endpoint of another etcd cluster, such as a machine whose etcd was bootstrapped anew; the
+ * statuses from such endpoints do not apply to this cluster.
  */
 function strangers({ header }: MemberList, sightings: Sighting[]): string[] {
   return sightings.filter(({ told }) => told && told.header.cluster_id !== header.cluster_id)

@@ -19,7 +19,7 @@ import { artefactNames, type HandoverPool, keyOf, type Place } from "./pools.ts"
  */
 export type Adoption = "Claim" | "Claimed" | "Unpublished" | "Collision" | "Leaving";
 
-/** Returns the state from known facts, without a request. */
+/** Returns whether a pool can be taken over, from facts that are known already, without a request. */
 export function adoptionOf(pool: HandoverPool): Adoption {
   if (!pool.deployment || pool.deployment.isLeaving) return "Leaving";
   if (pool.rivals.length > 0 || pool.boot?.maker === "Other") return "Collision";

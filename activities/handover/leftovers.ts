@@ -27,8 +27,8 @@ export interface Known {
 }
 
 /**
- * Returns the webhook configurations of Operating System Manager, which block every takeover once their webhook is
- * removed.
+ * Returns the webhook configurations that call, or may call, Operating System Manager's webhook: once this webhook is
+ * removed, they block the writes of every takeover.
  */
 export async function readWebhooks(kube: Kube): Promise<Leftover[]> {
   const plurals = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];

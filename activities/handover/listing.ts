@@ -27,7 +27,10 @@ export function headOf({ metadata = {} }: Raw): Head {
   return { name, namespace, annotations, labels };
 }
 
-/** Returns this installation's objects of all namespaces; empty if the kind is not installed. */
+/**
+ * Returns the result of `keep` for each object of a kind, in all namespaces; in a management cluster, only for this
+ * installation's objects. Empty if the kind is not installed.
+ */
 export async function listEach<T>(kube: Kube, kind: Kind, keep: (object: unknown) => T): Promise<T[]> {
   try {
     return await allPages(async (page) => {

@@ -87,7 +87,10 @@ export async function readMarked(kube: Cluster): Promise<Marked[]> {
   return [...onMachines, ...onNodes].flat();
 }
 
-/** Ends Ostler's hold and cordon, and removes all its annotations; annotations of other owners are unchanged. */
+/**
+ * Ends Ostler's hold and cordon, and removes Ostler's annotations, except the one that a machine has from its template;
+ * annotations of other owners are unchanged.
+ */
 export function takeMarks(kube: Cluster, { kind, namespace, name, pools, others }: Marked): Promise<void> {
   return attempting(`remove the marks of Ostler from ${kind.toLowerCase()} "${name}"`, async () => {
     for (const pool of pools) {

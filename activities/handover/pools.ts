@@ -62,7 +62,7 @@ export interface PoolsSeen {
   configHeads: Head[];
 }
 
-/** Reads all pools that either system manages, or that have leftover objects of one. */
+/** Reads all pools that Operating System Manager or Ostler manages, or of which objects of either system remain. */
 export async function readPools(kube: Cluster, place: Place): Promise<HandoverPool[]> {
   return (await seePools(kube, place)).pools;
 }
@@ -118,14 +118,16 @@ export function haveSameNames(one: HandoverPool, other: HandoverPool): boolean {
   return keyOf(one) !== keyOf(other) && sharedNames(namesOf(other)).some((name) => names.includes(name));
 }
 
-// On a management cluster, the pools of other clusters must not count as deleted.
+// Leaves out configs of other clusters in a management cluster: their pools, which this cluster does not have, must not
+// count as deleted.
 async function configHeadsOf(kube: Cluster): Promise<Head[]> {
   const heads = await listEach(kube, configs, (object) => headOf(object as never));
   const own = await Promise.all(heads.map(({ annotations }) => isOfThisCluster(kube, annotations)));
   return heads.filter((_, nth) => own[nth]);
 }
 
-// Neither system manages a pool without a profile, unless it did before.
+// A MachineDeployment without a profile counts only if a Rollout or objects of its pool show that one of the systems
+// has managed it before.
 function isAnybodys({ deployment, phase, artefacts }: HandoverPool): boolean {
   return !deployment || deployment.profile !== undefined || phase !== undefined || artefacts.length > 0;
 }

@@ -80,8 +80,8 @@ export function calledBy(object: unknown): string[] {
 }
 
 /**
- * Returns the system whose webhook is called. Ostler's webhook may have any name and address; "unknown" is a URL that
- * does not name Operating System Manager, with another CA than the one that Ostler's webhook issues for itself.
+ * Returns the system whose webhook a configuration calls: "osm" for a service or URL that names Operating System
+ * Manager, "unknown" for another URL whose CA is not the one that Ostler's webhook issues for itself, else "ours".
  */
 export function callee(object: unknown): "osm" | "ours" | "unknown" {
   type Called = { clientConfig?: { url?: string; caBundle?: string } };

@@ -34,8 +34,9 @@ interface Releaser extends Place {
 export interface Giving {
   pool: HandoverPool;
   /**
-   * The version of a profile that Operating System Manager cannot render: the config then counts as current until the
-   * MachineDeployment changes. If absent, Operating System Manager recreates config and secrets at its first reconcile.
+   * Set, to the version of the pool's profile, if Operating System Manager cannot render the profile: the config then
+   * counts as current until the MachineDeployment changes. If absent, Operating System Manager recreates config and
+   * secrets at its first reconcile.
    */
   keptVersion?: string;
 }
@@ -49,7 +50,7 @@ export function releasePool(releaser: Releaser, giving: Giving): Promise<void> {
     // The leftovers of a pool that is being deleted have no user, so there is nothing to give back.
     if (!deployment || deployment.isLeaving) return await ensurePoolCleanedUp(releaser, pool);
     if (!deployment.isNamed && deployment.profile) await nameProfile(kube, giving.pool);
-    // Restores the tokens first, because the account that machines have used so far is deleted below.
+    // Tokens and secrets are given back before the account with which machines have fetched so far is deleted.
     await releaseTokens(kube, pool, { tokens: tokens.get(namesOf(pool).key) ?? [], now });
     await releaseSecrets(kube, { ...pool, artefacts: giving.pool.artefacts }, releaser.getterToken);
     await releaseConfig(releaser, giving);
@@ -66,8 +67,8 @@ async function nameProfile(kube: Kube, { namespace, name, deployment }: Handover
 }
 
 /**
- * The placeholders in Ostler's config would end up in secrets rendered from it, so the config is marked as outdated:
- * Operating System Manager then deletes it, and the secrets, and makes its own.
+ * Gives the config back. Without `keptVersion`, marks the config as outdated, because secrets rendered from it would
+ * contain Ostler's placeholders: Operating System Manager then deletes config and secrets, and makes its own.
  */
 async function releaseConfig(
   { kube, profileNamespace }: Releaser,
@@ -103,7 +104,8 @@ async function toldToOsm(
   };
 }
 
-// Without a config, Operating System Manager accepts existing secrets of any revision.
+// Deletes the secrets of a pool without a config, because Operating System Manager would then accept secrets of any
+// revision.
 async function removeStale(kube: Kube, pool: HandoverPool): Promise<void> {
   if (pool.rivals.length > 0) return;
   const { bootstrap, provisioning } = namesOf(pool);

@@ -15,7 +15,7 @@ import { asMergePatch, type Kube } from "../kube/client.ts";
 import { ifFound } from "../kube/status.ts";
 import { ourPrefix } from "./names.ts";
 
-/** Gives back all existing secrets; the bootstrap secret last, because it refers to the others. */
+/** Gives back the existing secrets that this pool owns; the bootstrap secret last, because it refers to the others. */
 export async function releaseSecrets(
   kube: Kube,
   pool: PoolRef & { artefacts: readonly string[] },

@@ -6,7 +6,7 @@
 
 /** Milliseconds, more than most answers take, after which a caller no longer waits for another caller's request. */
 const patienceMs = 1_000;
-/** Answers that are kept; each is small, or shared by many pools. */
+/** Maximum number of kept answers; each is small, or shared by many pools. */
 const mostAnswers = 1_000;
 
 interface Answer {

@@ -80,7 +80,10 @@ interface Composable {
 
 type Dispatch = (options: object, handler: unknown) => unknown;
 
-/** Longer (ms) than the API server waits for a webhook, which is at most 30 seconds. */
+/**
+ * Milliseconds without data after which a request fails; longer than the 30 seconds that the API server may wait for a
+ * webhook.
+ */
 const silentMs = 40_000;
 
 /**
@@ -109,7 +112,8 @@ export interface Kube {
   /** Streams changes; only long-lived processes that read often have one. */
   watch?: Watch;
   /**
-   * The management cluster, which has profiles and configs, and this installation's namespace there, if there is one.
+   * The management cluster, which has the profiles and configs, and this installation's namespace there. Absent if the
+   * profiles and configs are in the cluster of the pools.
    */
   management?: { kube: Kube; namespace: string };
 }

@@ -9,7 +9,7 @@ import { KubeConfig } from "./client_node.ts";
 /** Milliseconds between checks while there are callers; kubelet itself takes up to two minutes to deliver a change. */
 const lookEveryMs = 5_000;
 
-/** Called once per failure, and once per reloaded file. */
+/** `warn` is called once for each new failure, and `info` once for each reload and once when a failure has ended. */
 export interface FileTold {
   warn(message: string): void;
   info(message: string): void;
@@ -33,7 +33,9 @@ export class FollowedConfig extends KubeConfig {
     this.#lookedAt = performance.now();
   }
 
-  /** Returns a number that grows with each reload of the file; reads the file first if that is due. */
+  /**
+   * Returns a number that grows with each reload of the file; first reads the file if a check is due, or with `atOnce`.
+   */
   revision({ atOnce = false }: { atOnce?: boolean } = {}): number {
     const now = performance.now();
     if (atOnce || now - this.#lookedAt >= lookEveryMs) {

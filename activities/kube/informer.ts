@@ -260,7 +260,7 @@ function keyOf({ metadata }: Watched): string {
 const idleMs = 600_000;
 const lookEveryMs = 60_000;
 
-/** A change of one object; `undefined` before its creation and after its deletion. */
+/** A change of one object: `before` is undefined if it was created, and `now` if it was deleted. */
 export interface Change<T> {
   key: string;
   before: T | undefined;
@@ -286,12 +286,16 @@ export class SharedWatch<T> {
     return this.#informer?.isFresh ?? false;
   }
 
-  /** Returns what is known of an object; undefined without a watch, and possibly outdated while that is not fresh. */
+  /**
+   * Returns what is known of an object; undefined without a watch, and possibly outdated while the watch is not fresh.
+   */
   get(key: string): T | undefined {
     return this.#informer?.get(key);
   }
 
-  /** Returns what is known of all objects; empty without a watch, and possibly outdated while that is not fresh. */
+  /**
+   * Returns what is known of all objects; empty without a watch, and possibly outdated while the watch is not fresh.
+   */
   values(): Iterable<T> {
     return this.#informer?.values() ?? [];
   }
@@ -301,7 +305,10 @@ export class SharedWatch<T> {
     return this.#informer?.group(name, value) ?? [];
   }
 
-  /** Starts the watch if it is not running, and keeps it running; does nothing in a process without a watch client. */
+  /**
+   * Starts the watch if it is not running, and keeps it running for at least `idleMs`; does nothing in a process
+   * without a watch client.
+   */
   ask(now = Date.now()): void {
     this.#askedAt = now;
     if (this.#informer || !this.#kube.watch) return;

@@ -25,7 +25,10 @@ export function hasSelector({ spec }: MachineDeployment): boolean {
   return requirementsOf(spec.selector ?? {}) > 0;
 }
 
-/** Returns the selector as text. Throws Refused for an empty one, which would match all machines of the namespace. */
+/**
+ * Returns the selector as text. Throws Refused for an empty selector, because a list with its text would return all
+ * machines of the namespace.
+ */
 export function labelSelectorOf(deployment: MachineDeployment): string {
   if (hasSelector(deployment)) return selectorText(deployment.spec.selector ?? {});
   const { namespace, name } = deployment.metadata;

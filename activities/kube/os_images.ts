@@ -80,7 +80,7 @@ const Status = z.object({
   signedDigest: z.string().optional(),
   provenance: Statement.optional(),
   scan: Statement.optional(),
-  /** The newest first. */
+  /** Previously accepted images, the newest first. */
   history: z.array(Former).default([]),
   conditions: z.array(Condition).default([]),
 }).loose();

@@ -17,7 +17,9 @@ import { asyncLocalStorage } from "@temporalio/activity";
 const wholeMs = 60_000;
 /** Maximum attempts of one request that may be repeated. */
 const tries = 3;
-/** Longer pauses (ms) are left to the caller's own retry. */
+/**
+ * Maximum pause (ms) before a repetition; a response that asks for a longer one is returned, and the caller retries.
+ */
 const longestPauseMs = 5_000;
 
 interface PacedOptions {
@@ -198,9 +200,9 @@ export interface Rate {
 }
 
 /**
- * High, because it bounds only the requests of an internal error: the API server itself limits clients (API Priority
- * and Fairness). A new pool needs twenty requests, so a limit of 100 per second would allow only 5 new pools per
- * second.
+ * Limits only a flood of requests by an internal error, because the API server itself limits clients (API Priority and
+ * Fairness). The rate is high, because a new pool needs twenty requests: 100 per second would allow only 5 new pools
+ * per second.
  */
 const defaultRate: Rate = { qps: 1_000, burst: 2_000 };
 

@@ -36,7 +36,7 @@ interface Poll<T> {
 const restMs = { from: 30_000, to: 45_000 };
 /** Reads per second that all waits of a process may make together while their watches do not report events. */
 const looksPerSecond = 20;
-/** Maximum milliseconds between such reads, unless `every` is longer. */
+/** Maximum milliseconds between the reads of a wait whose watches do not report events, unless `every` is longer. */
 const longestMs = 15_000;
 
 /** Number of waits in this process that poll by the clock because their watches are not fresh. */
@@ -173,7 +173,7 @@ const most = 1_000;
 export class News implements Disposable {
   readonly #sources: readonly Source[];
   readonly #ends: (() => void)[];
-  /** Changes since the read began: what a read finds decides which of them concern it. */
+  /** Changes since the read began; what the read finds decides which of these changes concern the wait. */
   #pending: (() => boolean)[] = [];
   #wake: (() => void) | undefined;
   #isNew = false;
@@ -199,7 +199,7 @@ export class News implements Disposable {
   }
 
   /**
-   * Waits for an event, or for `ms`; returns whether there was one since the read began. Throws if the signal aborts.
+   * Waits for an event, or for `ms`; returns whether an event came since the read began. Throws if the signal aborts.
    */
   async next(ms: number, signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted();
@@ -261,8 +261,8 @@ export class Sight {
   #isBlind = false;
 
   /**
-   * Continues from the last read of the previous attempt. Without one, starts now, or when the activity was scheduled
-   * if that is at least `skewMs` ago.
+   * Continues from the last successful read of an earlier attempt. Without such a read, counts from now, or from the
+   * scheduling of the activity if that is at least `skewMs` ago.
    */
   constructor(
     { heartbeatDetails, scheduledTimestampMs }: Pick<Info, "heartbeatDetails" | "scheduledTimestampMs">,

@@ -258,7 +258,7 @@ function thereIn(kube: Kube, resource: Resource<unknown>, { namespace }: { names
   return homeOf(kube, resource, namespace).custom;
 }
 
-// Custom resources without a schema in the cluster may have any content.
+// Validates the object, because the API server accepts any content if the CRD in the cluster has no schema.
 function parsed<T>({ plural, schema }: Resource<T>, object: unknown): T {
   const result = schema.safeParse(object, { error: inWords });
   if (result.success) return result.data;

@@ -8,7 +8,9 @@ import { autoscalingStrategies, type ScalingGroup } from "./update_kinds.ts";
 const statusMap = { namespace: "kube-system", name: "cluster-autoscaler-status" };
 const updatedAnnotation = "cluster-autoscaler.kubernetes.io/last-updated";
 
-/** Milliseconds without an update, which comes about every 10 s, after which the autoscaler counts as stopped. */
+/**
+ * Milliseconds without an update after which the autoscaler counts as stopped; a running one updates about every 10 s.
+ */
 const silentMs = 600_000;
 /** Milliseconds for which an answer is reused, because every status report of a pool needs it. */
 const freshMs = 60_000;
@@ -52,7 +54,7 @@ function timeIn(text: string): string {
   return text.replace(/^(\S+) ([\d:]+)(\.\d+)? ([+-]\d\d)(\d\d).*$/s, "$1T$2$4:$5");
 }
 
-/** Returns undefined for what does not exist, or may not be read. */
+/** Returns the answer; undefined if the object does not exist or may not be read. */
 function unlessHidden<T>(answer: Promise<T>): Promise<T | undefined> {
   return answer.catch((error: unknown) => {
     if ([403, 404].includes(statusOf(error) ?? 0)) return undefined;

@@ -35,8 +35,8 @@ function sorted(attempt: string, error: unknown): unknown {
   if (error instanceof ApplicationFailure || error instanceof CancelledFailure) return error;
   const status = statusOf(error);
   if (status === undefined) return isNetwork(error) ? unavailable(`Failed to ${attempt}: ${reasonOf(error)}`) : error;
-  // A denial is retried for a while before the rollout halts: in the seconds after its start, an API server denies too
-  // much.
+  // A denial is retried for a while before the rollout halts, because an API server denies too much in its first
+  // seconds.
   if (status === 401 || status === 403 || isUnconfigured(error, status)) {
     return denied(`Failed to ${attempt}: ${said(error, status)}`);
   }
@@ -113,8 +113,8 @@ function parse(body: unknown): Record<string, unknown> | undefined {
 // Runs many requests, a few at a time.
 
 /**
- * Calls `work` for each item, at most `width` at once, and returns the results in the order of the items. Rejects with
- * the first failure, although work on other items continues.
+ * Calls `work` for each item, at most `width` at once, and returns the results in the order of the items. Rejects at
+ * the first failure, while work on other items continues.
  */
 export async function abreast<T, R>(width: number, items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];

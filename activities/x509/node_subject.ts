@@ -15,7 +15,9 @@ const commonName = "550403";
 const block = /^-----BEGIN CERTIFICATE REQUEST-----\r?\n([A-Za-z0-9+/=\r\n]+)-----END CERTIFICATE REQUEST-----\s*$/;
 const nodeName = /^system:node:([a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?)$/;
 
-/** Returns the node name; undefined if the request has another subject, or anything besides the subject. */
+/**
+ * Returns the node name; undefined if the request does not have the subject of a node, or asks for anything else too.
+ */
 export function nodeNameIn(pem: string): string | undefined {
   const subject = subjectIn(Buffer.from(block.exec(pem)?.[1] ?? "", "base64"));
   if (subject?.length !== 2) return undefined;
@@ -43,7 +45,7 @@ function subjectIn(der: Buffer): Attribute[] | undefined {
   return found.every((each) => each !== undefined) ? found : undefined;
 }
 
-// Each attribute is in a set of its own, because every generator of requests writes it.
+// Accepts only an attribute that is alone in its set, as all programs that generate requests write it.
 function attributeOf({ tag, content }: Element): Attribute | undefined {
   const inside = tag === set ? contentOf(content, sequence) : undefined;
   const [type, value, ...more] = inside ? elementsOf(inside) ?? [] : [];
@@ -71,7 +73,9 @@ function elementsOf(bytes: Buffer): Element[] | undefined {
   return found;
 }
 
-/** Returns the content of the only element in `bytes`; undefined if there are more, or if its tag is another. */
+/**
+ * Returns the content of the only element in `bytes`; undefined without exactly one, or if it does not have this tag.
+ */
 function contentOf(bytes: Buffer, tag: number): Buffer | undefined {
   const [only, ...more] = elementsOf(bytes) ?? [];
   return only?.tag === tag && more.length === 0 ? only.content : undefined;

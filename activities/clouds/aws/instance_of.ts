@@ -50,7 +50,9 @@ function isLeaving(member: Membership | undefined): boolean {
   return member?.LifecycleState?.startsWith("Terminat") ?? false;
 }
 
-/** The group reports a termination before EC2 does. */
+/**
+ * Returns the state that EC2 reports, or "Terminating" if the group reports a termination, which it does before EC2.
+ */
 function stateOf({ State }: Ec2Instance, member: Membership | undefined): InstanceState {
   const state = states[State?.Name ?? ""] ?? "Unknown";
   return state !== "Terminated" && isLeaving(member) ? "Terminating" : state;

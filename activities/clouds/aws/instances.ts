@@ -187,7 +187,7 @@ export class AwsInstances {
   }
 }
 
-/** Returns undefined for an instance that is not being terminated. */
+/** Returns "Going" for an instance that is being terminated, and "Gone" for an absent one; undefined for any other. */
 function endOf(found: Found | undefined): "Going" | "Gone" | undefined {
   if (!found) return "Gone";
   return instanceOf(found.instance, found.member).state === "Terminating" ? "Going" : undefined;

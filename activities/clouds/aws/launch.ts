@@ -137,7 +137,10 @@ async function answerOf(api: AwsApi, asked: Asked): Promise<Answer | undefined> 
   throw unavailable(`Failed to ${attempt}: AWS reports neither an instance nor an error`);
 }
 
-/** Returns undefined if the token was used with other parameters, such as by another version of Ostler. */
+/**
+ * Sends the request of an attempt, and returns the answer; undefined if AWS knows the attempt's token from a request
+ * with other parameters, such as of another version of Ostler.
+ */
 async function launchIn(
   api: AwsApi,
   { group, token, clusterTag, zone, number, attempt }: Asked,
@@ -157,8 +160,9 @@ async function launchIn(
 
 /**
  * Returns the instance of an attempt whose request cannot be repeated: the instance that another call has tagged with
- * the order's token, else the first one that was launched in the attempt's zone and time and has no order's tag. Throws
- * Transient until all instances of that time are listed, and other orders have tagged theirs.
+ * the order's token, else the first one that was launched in the attempt's zone and time and has no order's tag;
+ * undefined without either. Throws Transient until all instances of that time are listed, and other orders have tagged
+ * theirs.
  */
 async function launchedBefore({ listed, token, zone, since, attempt }: Asked): Promise<Answer | undefined> {
   const last = since + repeatMs + skewMs;

@@ -10,7 +10,10 @@ export function descriptionOf(clusterTag: string): string {
   return `Made by Ostler for ${clusterTag}`.slice(0, 255);
 }
 
-/** Reads all groups of the account, because those of other clusters may boot the same launch template. */
+/**
+ * Deletes old, unused versions of the launch templates that this cluster's groups boot, except those in `keep`. Reads
+ * all groups of the account before, because groups of other clusters may boot the same launch template.
+ */
 export async function deleteSpareVersions(
   api: AwsApi,
   { groups, keep }: { groups: AwsGroups; keep: readonly string[] },

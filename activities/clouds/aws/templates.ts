@@ -1,6 +1,6 @@
 /**
- * Boot templates of groups: versions of launch templates. For another image, AWS makes a copy of a version that differs
- * only in the image.
+ * Boot templates of groups: versions of launch templates. To boot another image, a group gets a copy of its version in
+ * which only the image differs; AWS makes the copy.
  */
 import type { AutoScalingGroup } from "@aws-sdk/client-auto-scaling";
 import type { LaunchTemplateVersion, ResponseLaunchTemplateData } from "@aws-sdk/client-ec2";
@@ -50,7 +50,7 @@ export class AwsTemplates {
     const found = await this.groups.need(group);
     const boots = await this.#bootedBy(found);
     if (boots.data.ImageId === image) return await this.#pinned(found, boots);
-    // A group with "$Latest" would boot the new version before it is verified, so it is pinned first.
+    // A group with "$Latest" would boot the new version before the version is verified, so the group is pinned first.
     if (specificationOf(found)?.Version === "$Latest") await this.#pinned(found, boots);
     return await this.#use(found, await this.#like(boots, image));
   }
@@ -106,7 +106,10 @@ export class AwsTemplates {
     throw unavailable(`Failed to read new template "${bootOf(made).id}": EC2 does not list the template yet`);
   }
 
-  /** Copies a version with another image; `latest` is the newest equal version, which is too old to be reused, or 0. */
+  /**
+   * Copies a version with another image; `latest` is the number of the newest equal version, which is too old to be
+   * reused, or 0 if there is none.
+   */
   async #clone(source: Version, { image, latest }: { image: string; latest: number }): Promise<Version> {
     const { launchTemplate, number, data: { BlockDeviceMappings } } = source;
     const description = descriptionOf(this.groups.clusterTag);
@@ -120,7 +123,8 @@ export class AwsTemplates {
           // Makes concurrent requests create only one version.
           ClientToken: createHash("sha256").update(parts.join(" ")).digest("hex"),
           VersionDescription: description,
-          // AWS copies all other fields from the source, but omits snapshots of disks that are not named again.
+          // AWS copies all other fields from the source, but omits the snapshots of disks that the request does not
+          // name.
           LaunchTemplateData: { ImageId: image, ...(BlockDeviceMappings ? { BlockDeviceMappings } : {}) },
         }, options),
     });
@@ -145,7 +149,10 @@ export class AwsTemplates {
     );
   }
 
-  /** Returns all versions if `Versions` is empty; returns none if one of them does not exist. */
+  /**
+   * Returns the versions in `Versions`, or all if it is empty; returns none if the launch template or one of the
+   * versions does not exist.
+   */
   async #versions(LaunchTemplateId: string, Versions: string[]): Promise<Version[]> {
     const asked = { LaunchTemplateId, ...(Versions.length > 0 ? { Versions } : {}) };
     return await this.api.all({

@@ -1,4 +1,4 @@
-/** The image of a scale set, as one text. A scale set has no templates, so a rollback restores that image. */
+/** The image of a scale set, as one text. A scale set has no templates, so a rollback sets the previous image again. */
 import type { ImageReference, VirtualMachineScaleSet } from "@azure/arm-compute";
 import { refused, unavailable } from "../../failures.ts";
 import type { BootTemplate } from "../driver.ts";

@@ -33,7 +33,7 @@ export function instanceOf(
   };
 }
 
-/** Returns an instance that has an order but is not listed by Azure yet. */
+/** Returns the instance of an order that Azure does not list, because the instance is too new, or has been deleted. */
 export function unseen(
   { id: group = "", virtualMachineProfile }: VirtualMachineScaleSet,
   id: number,
@@ -60,7 +60,7 @@ function providerIdOf(group: string, id: number): string {
   return `azure://${group}/virtualMachines/${id}`;
 }
 
-/** The provisioning states of `provisioning` take precedence over the power state. */
+/** Returns the provisioning state if `provisioning` contains it, else the power state. */
 function stateOf({ provisioningState = "", instanceView }: VirtualMachineScaleSetVM): InstanceState {
   const own = provisioning[provisioningState.toLowerCase()];
   if (own) return own;
@@ -69,7 +69,7 @@ function stateOf({ provisioningState = "", instanceView }: VirtualMachineScaleSe
   return power[state ?? ""] ?? "Unknown";
 }
 
-/** Reports a code, because messages may quote what a user wrote. */
+/** Returns the code of a failure, but not its message, which may quote what a user wrote; "" without a failure. */
 function troubleOf({ provisioningState, instanceView }: VirtualMachineScaleSetVM): string {
   const code = instanceView?.statuses?.find(({ level }) => level === "Error")?.code;
   return code ?? (provisioningState?.toLowerCase() === "failed" ? "ProvisioningState/failed" : "");

@@ -4,7 +4,10 @@ import type { Agent } from "node:http";
 
 type Credential = ConstructorParameters<typeof ComputeManagementClient>[0];
 
-/** Returns credentials whose fetch of a token ends when its request is aborted; the library's own do not end it. */
+/**
+ * Returns credentials that stop fetching a token when the request is aborted, which the library's own credentials do
+ * not.
+ */
 export function limited(credential: Credential): Credential {
   return {
     getToken: async (scopes, options) => {

@@ -18,7 +18,7 @@ export interface OpenOrder {
 
 export interface Notes {
   open: OpenOrder | undefined;
-  /** Ids of instances that are being deleted and must be replaced. */
+  /** Ids of instances that are deleted, or soon will be, and that the set must replace. */
   makeUpFor: number[];
   /** Tokens of orders by the ids of their instances. */
   orders: ReadonlyMap<number, string>;

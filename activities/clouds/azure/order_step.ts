@@ -49,8 +49,9 @@ export function nextStep(sight: Sight, token: string): Step {
 }
 
 /**
- * Returns the instance of the open order: one that was created after it, and at most `latestMs` later. Undefined if
- * Azure lists none yet. An order stays open until the next one, so a much later instance belongs to another client.
+ * Returns the instance of the open order: one that was created after it, and at most `latestMs` later. Undefined
+ * without an open order, or if Azure lists no such instance yet. An order stays open until the next one, so a much
+ * later instance belongs to another client.
  */
 export function heirOf(
   { notes, size, vms }: Pick<Sight, "notes" | "size" | "vms">,
@@ -66,7 +67,7 @@ export function heirOf(
   };
   const fresh = vms.filter(isFresh).sort((a, b) => idOf(a) - idOf(b));
   const heir = fresh.find((vm) => !isGoing(vm));
-  // An instance that is being deleted counts only if the set has its full size without it, so that no other is created.
+  // An instance that is being deleted counts only if the set is full without it: else Azure creates another instance.
   return heir ?? (isShort({ size, vms }) ? undefined : fresh[0]);
 }
 

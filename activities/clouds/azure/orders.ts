@@ -23,7 +23,10 @@ interface Call {
   patience: Patience;
   /** Why the instance of this order is deleted; "" while it is not. */
   lost: string;
-  /** Ids of instances that this call has deleted, because Azure may report that later. */
+  /**
+   * Ids of instances that this call has deleted: Azure may report a deletion late, and this call must not repeat the
+   * deletion.
+   */
   deleted: Set<number>;
 }
 

@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import { unavailable } from "../../failures.ts";
 import { isConflict, type Place } from "./api.ts";
 
-/** Milliseconds until the deadline. */
+/** Default of `patienceMs`, the milliseconds until the deadline. */
 const defaultMs = 10_000;
 
 export class Patience {

@@ -82,7 +82,9 @@ export class AzureRemovals {
     await this.#patch(set, { tags });
   }
 
-  /** Restores the size and deletes the note; does nothing without a note. */
+  /**
+   * Deletes the note of the instance, and unless the set must shrink, restores the size; does nothing without a note.
+   */
   async #makeUp(
     set: VirtualMachineScaleSet,
     notes: Notes,

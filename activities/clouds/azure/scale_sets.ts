@@ -144,7 +144,7 @@ export function nameOf({ name = "" }: VirtualMachineScaleSet): string {
   return name;
 }
 
-/** Returns the cause of missing capacity; codes look like "ProvisioningState/failed/AllocationFailed". */
+/** Returns the cause if capacity is missing, else ""; codes look like "ProvisioningState/failed/AllocationFailed". */
 export function lackIn(statuses: readonly { code?: string; message?: string }[]): string {
   for (const { code = "", message = "" } of statuses) {
     const cause = code.split("/").at(-1) ?? "";

@@ -67,7 +67,10 @@ export function stateOf({ manager }: Group, configs: readonly Config[]): string 
   return kept && `its configuration of instance "${kept.name}" preserves disks, addresses or metadata, ${remedy}`;
 }
 
-/** Returns whether the group preserves anything of the instance, even if that configuration was deleted since. */
+/**
+ * Returns whether the group preserves anything of the instance, also by a stateful configuration that was deleted
+ * since.
+ */
 export function hasState({ preservedStateFromPolicy, preservedStateFromConfig }: Managed): boolean {
   return isKept(preservedStateFromPolicy) || isKept(preservedStateFromConfig);
 }

@@ -26,7 +26,7 @@ export class GoogleMachines {
 
   constructor(private readonly api: GoogleApi) {}
 
-  /** Lists the existing machines by name. */
+  /** Returns the machines that exist at these places, by name. */
   async list(places: readonly MachinePlace[]): Promise<Map<string, Machine>> {
     const found = new Map<string, Machine>();
     for (const [zone, names] of byZone(places)) {

@@ -31,7 +31,9 @@ export class GoogleManagers {
     return { managers, isComplete };
   }
 
-  /** Lists the autoscalers of all scopes that answer, by path; others must be read one by one. */
+  /**
+   * Lists the autoscalers of all zones and regions that answer, by path; those of the others must be read one by one.
+   */
   async autoscalers(): Promise<Map<string, Autoscaler>> {
     const asked = { project: this.api.project, returnPartialSuccess: true };
     const found = await this.api.all({

@@ -42,7 +42,7 @@ export class GoogleMembers {
     return member && await this.see(group, member);
   }
 
-  /** Returns undefined for an instance outside the group. */
+  /** Returns the instance of the group with this name, and zone if given; undefined if the group has none. */
   async one(group: Group, { name, zone }: { name: string; zone?: string }): Promise<Member | undefined> {
     const all = await this.#all(group);
     return all.find(({ place }) => place.name === name && (zone === undefined || place.zone === zone));

@@ -1,6 +1,6 @@
 /**
- * Names of ordered machines. Google accepts a name once, and reports the name at every stage, so the name itself
- * contains the token of the order. Each name ends in a hash, because users can create machines with any name.
+ * Names of ordered machines. Google accepts a name once, and reports it at every stage of the machine, so the name
+ * itself contains the token of the order. Each name ends in a hash, because users can create machines with any name.
  */
 import { createHash } from "node:crypto";
 import { refused } from "../../failures.ts";
@@ -24,7 +24,7 @@ export function tokenIn(group: string, name: string): string | undefined {
   return token !== "" && name === `${token}-${endOf("order", group, token)}` ? token : undefined;
 }
 
-/** Returns the name of the machine that replaces a removed one without an order. */
+/** Returns the name of the machine that the group gets, without an order, in place of its removed machine `gone`. */
 export function nameOfSubstitute(group: string, { base, gone }: { base: string; gone: string }): string {
   // A base name may end in the pattern of a counter, such as "-####".
   const plain = base.replace(/-#.*$/, "").slice(0, longest - hashLength - 1).replace(/-+$/, "") || "instance";

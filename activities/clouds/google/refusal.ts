@@ -69,7 +69,7 @@ export function isAbsent({ says, status }: Refusal): boolean {
 export function isFinal(refusal: Refusal): boolean {
   const { codes, status = 0 } = refusal;
   if (isWithoutRoom(refusal) || codes.some((code) => full.includes(code))) return true;
-  // All other conflicts are with a change in progress.
+  // A 409 that does not mean an existing resource is a conflict with a change in progress, which passes by itself.
   if (status === 409 && !isKnown(refusal)) return false;
   return status >= 400 && status < 500 && ![401, 403, 408, 412, 429].includes(status) && !codes.some(isPassing);
 }

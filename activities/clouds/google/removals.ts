@@ -56,9 +56,9 @@ export class GoogleRemovals {
   }
 
   /**
-   * Returns the instances to delete. A group may reuse the name of a deleted instance, which makes both look the same,
-   * so a substitute with another name is created first. If an earlier attempt created a substitute and the group must
-   * shrink now, the substitute is deleted too.
+   * Returns the instances to delete. If the group must not shrink, first creates a substitute with another name,
+   * because the group may otherwise reuse the name of the deleted instance, which makes both look the same. If the
+   * group must shrink but an earlier attempt created a substitute, the substitute is deleted too.
    */
   async #leavers(group: Group, { place, managed }: Member, shrinks: boolean): Promise<string[]> {
     const base = group.manager.baseInstanceName ?? group.place.name;

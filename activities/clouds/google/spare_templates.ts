@@ -23,7 +23,7 @@ export async function deleteSpareTemplates(
   { groups, managers, clusterTag, keep }: Ground,
 ): Promise<void> {
   const [{ managers: all, isComplete }, own] = [await managers.list(), await groups.list()];
-  // A group that was not listed could use any of them.
+  // A group that is missing in an incomplete list could use any template.
   if (!isComplete || !own.isComplete) return;
   const ids = new Set(own.groups.map(({ id }) => id.toLowerCase()));
   const booted = all.filter(({ selfLink }) => {

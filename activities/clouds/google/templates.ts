@@ -154,7 +154,7 @@ export class GoogleTemplates {
     throw refused("CloudRefused", `Failed to read template "${path}": the template does not exist`);
   }
 
-  /** Returns undefined for a path that is not of a template in the project. */
+  /** Returns undefined if the template does not exist, or if the path does not name a template of the project. */
   async #find(path: string): Promise<Template | undefined> {
     const { project } = this.api;
     const { of, region, instanceTemplate } = scopeOf(path);
