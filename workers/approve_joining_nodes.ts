@@ -53,7 +53,10 @@ export async function approveJoiningNodes(deps: ApproverDeps, signal: AbortSigna
   await pending.run(signal);
 }
 
-/** Excludes nodes that renew their own certificate, because kube-controller-manager approves those requests. */
+/**
+ * Returns whether a request is to be evaluated. Excludes requests of nodes that renew their own certificate, because
+ * kube-controller-manager approves such requests.
+ */
 function isToBeJudged({ isDecided, username }: NodeRequest): boolean {
   return !isDecided && !username.startsWith("system:node:");
 }

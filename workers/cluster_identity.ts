@@ -15,7 +15,10 @@ export interface ClusterIdentity {
   uid: string;
 }
 
-/** UIDs that this process has read: an API server serves one cluster, even after the permission is withdrawn. */
+/**
+ * UIDs that this process has read, by kubeconfig. A UID stays valid after the permission to read it is withdrawn,
+ * because an API server serves only one cluster.
+ */
 const proven = new WeakMap<KubeConfig, string>();
 
 /** Reads the identity; without permission the UID is "", unless this process has read it before. */

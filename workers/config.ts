@@ -52,7 +52,7 @@ export function readConfig(env: Record<string, string | undefined>, argv: string
   return { ...processes, temporal, taskQueue, node: pick(NodeSettings, values), warnings };
 }
 
-/** Returns the deadlines that an administrator has set for all rollouts. */
+/** Returns the deadlines that an administrator has set for all rollouts; an empty object without any. */
 export function givenDeadlines(config: Pick<Config, "deadlines">): { deadlines?: Config["deadlines"] } {
   return Object.keys(config.deadlines).length > 0 ? { deadlines: config.deadlines } : {};
 }

@@ -296,8 +296,8 @@ type NodeVersionDeps = Pick<ObjectNews, "tell" | "every"> & Required<Pick<Inform
 };
 
 /**
- * Signals the rollout of each NodeVersion, and, while a certificate that kubeadm made expires soon, the run that renews
- * its certificates; until `signal` aborts.
+ * Signals the rollout of each NodeVersion until `signal` aborts. While a certificate that kubeadm made expires soon,
+ * also signals the run that renews the NodeVersion's certificates.
  */
 export async function tellNodeVersions(
   { kube, log, renew, onVersions, ...news }: NodeVersionDeps,

@@ -10,7 +10,7 @@ import { renewalIdOf, renewalType } from "../workflows/commands/start_options.ts
 
 const plainId = renewalIdOf("");
 
-/** Returns the id of the Schedule, and of its runs, to which Temporal appends the time. */
+/** Returns the id of the Schedule; Temporal appends the time to it for the ids of the runs. */
 export function scheduleIdOf({ cluster }: Pick<Config, "cluster">): string {
   return renewalIdOf(cluster);
 }
@@ -46,7 +46,9 @@ export async function keepCredentialSchedule(config: Config, deps: ScheduleDeps)
   }
 }
 
-/** Creates the Schedule, or updates it to the settings unless `isCurrent`; a paused Schedule stays paused. */
+/**
+ * Creates the Schedule, or updates an existing one to the settings unless `isCurrent`; a paused Schedule stays paused.
+ */
 export async function ensureCredentialSchedule(
   client: Client,
   { config, self, isCurrent = false }: { config: Config; self: ClusterIdentity; isCurrent?: boolean },

@@ -68,8 +68,8 @@ export async function keepVersionCurrent(config: VersionConfig, deps: VersionDep
 }
 
 /**
- * Makes the version the current one as soon as workers with that version poll every queue; leaves a version with
- * workers that became current after `since` (epoch ms).
+ * Makes the version the current one as soon as workers with that version poll every queue. Keeps another version if it
+ * became current after `since` (epoch ms) and its workers still poll.
  */
 export async function ensureVersionCurrent(
   client: Client,

@@ -19,7 +19,7 @@ export interface Serving {
   serve: typeof serveHealth;
 }
 
-/** Serves /healthz and /readyz, and /readyz/NAME of each part. */
+/** Serves /healthz and /readyz, and /readyz/NAME of each part; returns undefined if the port is 0. */
 export function serveHealth({ host, port, isReady, detail = () => "", parts = new Map() }: Health): Server | undefined {
   if (port === 0) return undefined;
   const server = createServer(({ url = "" }, response) => {

@@ -13,11 +13,14 @@ const leaseSeconds = 15;
 
 /** Milliseconds; `deadline` and `leave` together are shorter than a Lease, so that two controllers never lead. */
 const leaderTimes = {
-  /** Between renewals; leadership survives one that fails. Renewals are most requests of an idle controller. */
+  /**
+   * Between renewals: leadership survives one that fails, and a shorter time would multiply the requests of an idle
+   * controller, most of which are renewals.
+   */
   renew: 4_000,
   /** Without renewal for this long, a leader stops leading. */
   deadline: 10_000,
-  /** Time for work in progress to end. */
+  /** Time for work in progress to end after the Lease was lost. */
   leave: 3_000,
 };
 
@@ -100,7 +103,7 @@ class LeaseHolder {
   readonly #name: { name: string; namespace: string };
   /** The Lease as this process wrote it last: until another process writes it, no read is needed. */
   #held: V1Lease | undefined;
-  /** The last renewal by another holder, by the clock of this process. */
+  /** The last renewal by another holder, and when this process first saw it, by its own clock. */
   #seen = { renewTime: "", at: Date.now() };
 
   constructor(kubeConfig: KubeConfig, config: Config, private readonly onStandby: () => void) {

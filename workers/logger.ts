@@ -4,7 +4,7 @@ import process from "node:process";
 
 const severities: Record<LogLevel, number> = { TRACE: 0, DEBUG: 1, INFO: 2, WARN: 3, ERROR: 4 };
 
-/** Returns a logger for the SDK and for Ostler. */
+/** Returns a logger, for Temporal's SDK and for Ostler, that skips entries below level `least`. */
 export function createLogger(least: LogLevel): Logger {
   const log = (level: LogLevel, message: string, meta: LogMetadata = {}): void => {
     if (severities[level] < severities[least]) return;

@@ -31,7 +31,7 @@ interface Pending {
 
 export class PendingJoins {
   readonly #waiting = new Map<string, Pending>();
-  /** Requests of users that exceed the maximum, in order of arrival. */
+  /** Requests beyond the maximum of their user, in order of arrival. */
   readonly #beyond = new Map<string, NodeRequest>();
   /** Pending requests by user. */
   readonly #counts = new Map<string, number>();

@@ -55,7 +55,8 @@ interface NotifierDeps {
   /** Milliseconds between checks of all pools; also the pause before a failed signal is retried. */
   lookEvery?: number;
   /**
-   * Milliseconds to wait until machine-controller has observed a change, counted from its last progress with any pool.
+   * Maximum milliseconds to wait until machine-controller has observed a change, counted from its last progress with
+   * any pool.
    */
   numberedIn?: number;
 }
@@ -66,8 +67,8 @@ interface NotifierDeps {
 const retellAfterMs = 300_000;
 
 /**
- * Milliseconds to wait until machine-controller has observed a change, because a run could only wait for that, too. A
- * run that starts after this time reports the delay.
+ * Default of `numberedIn`. The signal waits for machine-controller, because a run that started earlier could do nothing
+ * but wait for it. A run that starts after this time reports the delay.
  */
 const numberedInMs = 5_000;
 

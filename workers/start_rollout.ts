@@ -44,7 +44,7 @@ export async function startRollout(
   return { workflowId, runId: signaledRunId };
 }
 
-/** Returns whether the last run was cancelled; Temporal remembers that as long as its retention lasts. */
+/** Returns whether the last run was cancelled; false once Temporal has deleted that run after its retention. */
 async function wasCancelled(client: Client, workflowId: string): Promise<boolean> {
   try {
     const { status } = await client.workflow.getHandle(workflowId).describe();

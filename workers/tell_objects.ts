@@ -16,7 +16,7 @@ export interface ObjectNews {
   seen: () => Iterable<[name: string, identity: string]>;
   tell: (name: string) => Promise<void>;
   log: Pick<Logger, "warn">;
-  /** Milliseconds. */
+  /** Milliseconds between checks (`lookEvery`), and until a signal is repeated (`retellAfter`). */
   every?: Partial<typeof defaults>;
 }
 

@@ -47,8 +47,8 @@ export class LazyClient {
   }
 
   /**
-   * Opens another connection if the credentials have changed since the last one. Throws if the new connection is
-   * refused or the credentials cannot be read, and keeps the current one: the files may be only half updated.
+   * Opens another connection if the credentials have changed since the last one. If the new connection is refused or
+   * the credentials cannot be read, keeps the current connection and throws: the files may be only half updated.
    */
   async renew(): Promise<"Renewed" | "Same" | "NeverOpened"> {
     const opened = await this.#opened?.catch(() => undefined);

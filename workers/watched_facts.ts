@@ -15,7 +15,7 @@ import { noticesOf } from "./notices/notices_of.ts";
 import type { ReportedRun } from "./pool_notifier.ts";
 import { type RolloutNumbers, rolloutNumbers } from "./rollout_numbers.ts";
 
-/** The facts in the Rollout of a pool's last rollout. */
+/** The facts about a pool's last rollout, from its Rollout. */
 export interface RolloutFacts {
   observed?: string;
   phase?: string;

@@ -35,7 +35,7 @@ export function holdAutoscalers(kube: Kube, { holder, until }: { holder: string;
   });
 }
 
-/** Removes the holder's holds; enables each strategy that no other holder holds off. */
+/** Removes the holder's holds, and enables each strategy that has no hold any more because of that. */
 export function letAutoscalersGo(kube: Kube, { holder }: { holder: string }): Promise<void> {
   return attempting("release the hold on the cluster-autoscaler", async () => {
     for (const strategy of await listClusterObjects(kube, autoscalingStrategies)) {
@@ -64,7 +64,7 @@ function readHolders({ annotations = {} }: AutoscalingStrategy["metadata"]): Rec
   }
 }
 
-/** Returns undefined if the strategy was deleted. Throws Transient (ApiUnavailable) on a conflict. */
+/** Returns the updated strategy; undefined if it was deleted. Throws Transient (ApiUnavailable) on a conflict. */
 async function write(
   kube: Kube,
   { metadata: { name, resourceVersion } }: AutoscalingStrategy,

@@ -20,7 +20,7 @@ export interface AskedGate {
   /** Epoch ms at which the gate's own time ends. */
   deadline: number;
   last: Finding;
-  /** The last evaluation that measured something. */
+  /** The last evaluation that was not Unknown; null before the first one. */
   measured: Finding | null;
   /** Number of consecutive measurements that were false. */
   breaches: number;
@@ -58,12 +58,18 @@ export async function lookAgain(asked: AskedGate, pace: Pace): Promise<void> {
   if (asked.last.state !== "Unknown") asked.measured = asked.last;
 }
 
-/** Returns whether the gate has failed for good, or its own time ended without its check being true. */
+/**
+ * Returns whether the gate has failed for good, or its own time has ended without a measurement or with a last
+ * measurement that was not true.
+ */
 export function isLost({ last, measured, deadline }: AskedGate): boolean {
   return last.state === "Failed" || (Date.now() >= deadline && last.state !== "True" && measured?.state !== "True");
 }
 
-/** Returns the verdict of a gate; if `isOver`, its time has ended, and it fails if its last measurement was false. */
+/**
+ * Returns the verdict of a gate. A last measurement that was false counts as Inconclusive, and as Failed once the
+ * gate's time has ended (`isOver`).
+ */
 export function verdictOf({ subject, last, measured }: AskedGate, isOver: boolean): GateVerdict {
   const verdict = (outcome: GateVerdict["outcome"], message: string): GateVerdict => ({
     gate: subject.gate.name,
@@ -91,7 +97,8 @@ function paceOf({ gate, machine }: Subject, pace: Pace): number {
 /** Types of failures that leave a gate not measured: the API server does not answer, or denies the read. */
 const unmeasured: readonly (string | null | undefined)[] = ["ApiUnavailable", "AccessDenied"] satisfies FailureType[];
 
-// Throws the refusal of an invalid request, because such a gate can never be measured.
+// Returns Unknown for the failures in `unmeasured`. Throws all others, for example that the request is invalid: such a
+// gate can never be measured.
 async function look(subject: Subject): Promise<Finding> {
   try {
     return await attempting(`evaluate gate "${subject.gate.name}" of "${subject.pool.name}"`, () => measure(subject));
@@ -154,8 +161,9 @@ const comparisons: Record<Prometheus["operator"], (value: number, threshold: num
 };
 
 /**
- * Every series of the response must meet the threshold; the samples of all series are added up. Without a response, a
- * series or a number, or with too few samples, the gate is not measured.
+ * Every series of the check's `query` must meet the threshold. The gate is not measured if a query fails, if `query`
+ * returns no series or a value that is not a finite number, or if the values of all series of `samples` add up to less
+ * than `minSamples`.
  */
 async function lookAtPrometheus(subject: Subject, check: Prometheus): Promise<Finding> {
   const ask = (query: string): Promise<number[]> =>

@@ -28,8 +28,8 @@ interface GateManner {
 
 /**
  * Returns one verdict per gate. When the time ends, a gate whose last measurement was false has Failed, and a gate that
- * could not be measured is Inconclusive. When one gate fails earlier, the gates without a result are Inconclusive.
- * Throws Moot (MachineGone) if the machine was deleted.
+ * could not be measured is Inconclusive. When one gate fails earlier, the other gates that are not true yet are
+ * Inconclusive. Throws Moot (MachineGone) if the machine was deleted.
  */
 export function awaitGates(
   kube: Cluster,

@@ -10,7 +10,7 @@ import { type DaemonSet, listDaemonSets, type Placement, type Term, type Tolerat
 
 type DaemonSets = Extract<Check, { kind: "DaemonSets" }>;
 
-/** A selector without any match is not measured: a typing error must not open the gate. */
+/** A gate whose selector matches no DaemonSet is not measured, because a typing error must not open the gate. */
 export async function lookAtDaemonSets(subject: Subject, check: DaemonSets): Promise<Finding> {
   const sets = await listDaemonSets(subject.kube, check);
   const where = check.namespace === null ? "" : ` in namespace "${check.namespace}"`;
@@ -37,7 +37,7 @@ function placesOn(node: V1Node, sets: readonly DaemonSet[]): { place: string; na
   }));
 }
 
-// Lists the pods of one node for a machine; for a pool, lists the pods of one DaemonSet at a time, to limit memory.
+// For a machine, lists the pods of its node; for a wave, lists the pods of one DaemonSet at a time, to limit memory.
 async function readyPlaces({ kube, machine, node }: Subject, sets: readonly DaemonSet[]): Promise<Set<string>> {
   const places = new Set<string>();
   const keep = (pods: readonly V1Pod[]): void => pods.filter(isReady).forEach((pod) => places.add(placeOfPod(pod)));

@@ -24,8 +24,9 @@ export function jobName(subject: Subject, cronJob: string): string {
 }
 
 /**
- * Returns a Job without an owner, which only its own fields end. Kubernetes stops it when the activity's time ends, or
- * at the template's own deadline. Kubernetes deletes it a day after its end, or later if the template requires that.
+ * Returns a Job without an owner, so that no deletion of another object ends it. Kubernetes stops it at the deadline of
+ * its template, or, if the template has none, when the activity's time ends. Kubernetes deletes it a day after its end,
+ * or later if the template requires that.
  */
 export function jobFor(subject: Subject, { metadata, spec }: CronJob): ObjectBody {
   const { jobTemplate } = spec;

@@ -1,4 +1,4 @@
-/** One instant query (https://prometheus.io/docs/prometheus/latest/querying/api/#instant-queries). */
+/** Sends one instant query (https://prometheus.io/docs/prometheus/latest/querying/api/#instant-queries). */
 import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
 import { z } from "zod";
@@ -102,7 +102,7 @@ function drop(response: IncomingMessage): string {
   return "";
 }
 
-// A server at that address must not fill the worker's memory.
+// Returns "" for a response that is too long, so that no server can fill the worker's memory.
 async function bounded(response: IncomingMessage): Promise<string> {
   const decoder = new TextDecoder();
   let text = "";

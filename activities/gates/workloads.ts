@@ -74,7 +74,7 @@ export type Job = z.infer<typeof Job>;
 export const cronJobs: Resource<CronJob> = { group: "batch", version: "v1", plural: "cronjobs", schema: CronJob };
 export const jobs: Resource<Job> = { group: "batch", version: "v1", plural: "jobs", schema: Job };
 
-/** Returns the DaemonSets that a selector matches, of one namespace or of all. */
+/** Returns the DaemonSets that a selector matches in one namespace, or in all if `namespace` is null. */
 export async function listDaemonSets(
   kube: Kube,
   { namespace, selector }: { namespace: string | null; selector: string },

@@ -5,9 +5,9 @@ import { controlPlanesIn, readPartsOf } from "./planes.ts";
 import { minorOf } from "./versions.ts";
 
 /**
- * Returns an API server with an older minor version than `minor` (from `minorOf`), or undefined. kubeadm upgrades the
- * API server of a node before its kubelet, so only nodes with an older kubelet are read. While the version of an API
- * server is unknown, for example because its pod restarts, the version of its node's kubelet counts instead.
+ * Returns an API server with an older minor version than `minor` (from `minorOf`); undefined if there is none. kubeadm
+ * upgrades the API server of a node before its kubelet, so only nodes with an older kubelet are read. While the version
+ * of an API server is unknown, for example because its pod restarts, the version of its node's kubelet counts instead.
  */
 export async function olderApiServer(
   kube: Cluster,

@@ -23,7 +23,10 @@ export function askedUpgrade({ metadata, spec }: Pick<NodeVersion, "metadata" | 
   return { version, components, retry: retryOf(metadata) };
 }
 
-/** Returns whether a person cancelled the upgrade, and the message of its condition if that is False, "" otherwise. */
+/**
+ * Returns whether a person cancelled the upgrade, and the message of condition KubernetesUpgraded; the message is ""
+ * unless the condition is False.
+ */
 export function upgradeStateOf(version: NodeVersion): VersionUpgrade {
   const { status } = version;
   const cancelled = CancelledUpgrade.safeParse(status?.["cancelledUpgrade"]).data;

@@ -111,7 +111,7 @@ async function etcdInDoubt(kube: Cluster): Promise<UpgradeFinding[]> {
   return doubts.length === 0 ? [] : [{ kind: "EtcdInDoubt", stops: false, message: doubts.join("; ") }];
 }
 
-/** Returns a finding for nodes that are not Ready. */
+/** Returns one finding that names the nodes that are not Ready; none if all are Ready. */
 export function nodesNotReady(nodes: readonly GroupNode[]): UpgradeFinding[] {
   const names = nodes.filter(({ isReady }) => !isReady).map(({ name }) => `"${name}"`).sort();
   if (names.length === 0) return [];

@@ -21,8 +21,8 @@ const longestList = 100_000;
 const installed = ["kubeadm", "kubelet", "kubectl"];
 const needed = ["kubeadm", "kubelet"];
 
-// Each field becomes an argument of a program that runs as root on a node. `deploy/kubernetes/hands/limit_hands.yaml` has
-// the same patterns. URLs have no query: it could contain a credential, which every reader of pods would see.
+// Each field becomes an argument of a program that runs as root on a node. `deploy/kubernetes/hands/limit_hands.yaml`
+// has the same patterns. URLs have no query: it could contain a credential, which every reader of pods would see.
 const pathPattern = /^(\/[A-Za-z0-9_-][A-Za-z0-9._-]*){0,6}\/s?bin\/[a-z]+$/;
 const hashPattern = /^sha256:[0-9a-f]{64}$/;
 const urlPattern = /^https?:\/\/[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(\/[A-Za-z0-9_~+-][A-Za-z0-9._~+-]*)+$/;
@@ -56,7 +56,10 @@ export function componentsIn(list: string): { components: Component[] } | { faul
   return faults[0] === undefined ? { components } : { fault: faults[0] };
 }
 
-/** Versions of Constellation write "InstallPath", "install_path" or "installPath", and Go's JSON ignores the case. */
+/**
+ * Writes keys in lower case and without underscores, because versions of Constellation write "InstallPath",
+ * "install_path" or "installPath", and Go's JSON ignores the case.
+ */
 function withPlainKeys(entry: unknown): unknown {
   if (typeof entry !== "object" || entry === null) return entry;
   return Object.fromEntries(Object.entries(entry).map(([key, value]) => [key.toLowerCase().replace("_", ""), value]));

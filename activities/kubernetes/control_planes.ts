@@ -12,8 +12,8 @@ import { holderOfUpgrade } from "../pool/upgraded_nodes.ts";
 import { controlPlanesIn, type Planes, planesOf, readPartsOf } from "./planes.ts";
 
 /**
- * Returns the state of each control plane, and the kubelet versions of all other nodes. `holder` owns the slots of the
- * shared budget that mark a control plane as being worked on; by default, the upgrade owns them.
+ * Returns the state of each control plane, and the kubelet versions of all other nodes. A control plane counts as being
+ * worked on while `holder`, by default the upgrade, has a slot of the shared budget for it.
  */
 export async function readPlanes(
   { kube, profileNamespace }: { kube: Cluster; profileNamespace: string },

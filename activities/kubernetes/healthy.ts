@@ -35,8 +35,8 @@ interface Health {
 
 /**
  * Waits until the control plane runs the version and is Ready, and its etcd member votes and is healthy. Returns at
- * `until` at the latest, then as not healthy. Returns `Unseen` if the API server did not answer for a while, because
- * that server may be the one being upgraded.
+ * `until` at the latest, then as not healthy. Returns `Unseen` if the API server, which may be the one being upgraded,
+ * did not answer for a while.
  */
 export function awaitControlPlaneHealthy(
   kube: Cluster,
@@ -128,7 +128,7 @@ async function lacksOf(
   });
   if (kubelet && facts.kubelet !== version) lacks.push(`the kubelet reports ${facts.kubelet || "no version"}`);
   if (!facts.ready) lacks.push(`node "${node}" is not Ready (${facts.readyReason})`);
-  // While other parts of the control plane are down, its etcd may be down too.
+  // Etcd is read only if nothing else is lacking, because it may be down together with other parts.
   if (lacks.length > 0) return lacks;
   const etcd = await lackOf(kube, node);
   return etcd === undefined ? [] : [etcd];

@@ -48,8 +48,8 @@ function needImage(image: string, what: string): void {
 }
 
 /**
- * Returns the components of the order's pod; undefined without that pod. If the pod exists, its node may be running
- * kubeadm, so its result is awaited even if the NodeVersion has changed.
+ * Returns the components of the order's pod; undefined if the pod does not exist or its components are invalid. If the
+ * pod exists, its node may be running kubeadm, so its result is awaited even if the NodeVersion has changed.
  */
 async function givenComponents(
   { kube }: Pick<HandDeps, "kube">,

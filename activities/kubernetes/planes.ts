@@ -26,13 +26,13 @@ interface PlaneSources {
   seats: ReadonlyMap<string, { group: string; machine: string }>;
   /** The static pods of a control plane, by the name of its node. */
   parts: ReadonlyMap<string, readonly Part[]>;
-  /** The machines for which the upgrade has slots of the shared budget. */
+  /** The machines for which the upgrade, or the renewal of certificates, has slots of the shared budget. */
   slots: readonly string[];
   /** Returns whether the etcd member of a node leads. */
   leads: (node: GroupNode) => boolean;
 }
 
-/** Returns the facts about control planes and workers that an upgrade decides on; pure. */
+/** Returns the facts about control planes and workers on which an upgrade depends; pure. */
 export function planesOf(
   { object, version: { spec } }: { object: ClusterObject; version: Pick<NodeVersion, "spec"> },
   { nodes, seats, parts, slots, leads }: PlaneSources,

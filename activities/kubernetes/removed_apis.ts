@@ -38,9 +38,9 @@ export async function readRemovedApis(kube: Kube, version: string): Promise<Remo
 }
 
 /**
- * Returns the URLs of all API servers from EndpointSlice default/kubernetes, in which each of them keeps its own
- * address. Other slices with this label are ignored, because a request to their addresses would reveal the credentials
- * of this process.
+ * Returns the URLs of all API servers from EndpointSlice default/kubernetes, in which each API server keeps its own
+ * address. Ignores other EndpointSlices of the Service, because a request to their addresses would reveal the
+ * credentials of this process.
  */
 async function readServers(kube: Kube): Promise<string[]> {
   const labelSelector = "kubernetes.io/service-name=kubernetes";

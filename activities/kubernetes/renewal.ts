@@ -17,7 +17,7 @@ import { readPlanes } from "./control_planes.ts";
 import { readClusterVersion } from "./cluster_version.ts";
 import { troubleWithOrders, type UpgradeReader } from "./survey.ts";
 
-/** Reads everything that a renewal decides on; Gone for a NodeVersion that was or is being deleted. */
+/** Reads everything on which a renewal depends; Gone if the NodeVersion was or is being deleted. */
 export function surveyRenewal(reader: UpgradeReader, { object }: { object: ClusterObject }): Promise<RenewalSurvey> {
   const { kube, hasHands } = reader;
   return attempting(`survey the certificates of NodeVersion "${object.name}"`, async () => {

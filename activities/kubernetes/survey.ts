@@ -26,7 +26,7 @@ export interface UpgradeReader {
   hasHands: boolean;
 }
 
-/** Reads everything that an upgrade decides on; Gone for a NodeVersion that was or is being deleted. */
+/** Reads everything on which an upgrade depends; Gone if the NodeVersion was or is being deleted. */
 export function surveyUpgrade(reader: UpgradeReader, { object }: { object: ClusterObject }): Promise<UpgradeSurvey> {
   const { kube, hasHands } = reader;
   return attempting(`survey the Kubernetes upgrade of NodeVersion "${object.name}"`, async () => {
@@ -97,7 +97,10 @@ export function troubleWithOrders(
   return { reason: "HandsMissing", message: `Cannot ${what}: ${withoutHandsImage}` };
 }
 
-/** Returns what is unknown about a control plane; while it is upgraded, its static pods may be missing. */
+/**
+ * Returns which fact about a control plane is missing for an upgrade; undefined if none is. While a control plane is
+ * being upgraded, its static pods may be missing.
+ */
 function lackOf({ node, group, kubelet, components, isUnderWay }: ControlPlaneState): string | undefined {
   if (group === "") return `node "${node}" does not belong to a control plane ScalingGroup of this NodeVersion`;
   if (kubelet === "") return `the kubelet of node "${node}" does not report a version such as "v1.36.1"`;

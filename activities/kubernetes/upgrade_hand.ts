@@ -1,4 +1,6 @@
-/** Defines the pod of a hand that executes an order of an upgrade, and reads the result that the pod reports. */
+/**
+ * Defines the pod ("hand") that executes an order of an upgrade on a node, and reads the result that the pod reports.
+ */
 import type { V1Pod } from "@kubernetes/client-node";
 import { createHash } from "node:crypto";
 import { z } from "zod";
@@ -53,7 +55,8 @@ function handOf({ node, uid, until, verb, version, name, kind }: Named, programs
     ...{ name, node, uid, until, command, kind, verb },
     args: (end) => [verb, version, name, String(Math.ceil(end / 1000)), String(stallSeconds), ...programs],
     verdictIn: upgradeVerdictIn,
-    // The unit of an order outlives its pod, and the next pod of the order reports its result.
+    // The order's systemd unit on the host outlives its pod, and the next pod of the order reports the result of the
+    // unit.
     isRepeatable: true,
     failed: () => undefined,
     unknown: (message) => ({ outcome: "Unknown", message }),
@@ -70,7 +73,7 @@ export function componentsOfHand({ spec }: V1Pod): Component[] | undefined {
   return "components" in read ? read.components : undefined;
 }
 
-/** Returns the name of the pod for an order, and of its unit on the host; equal for equal orders. */
+/** Returns the name of the pod for an order, and of its systemd unit on the host; equal for equal orders. */
 export function upgradeNameOf(
   { uid, verb, version, digest, token }: Omit<RenewalOrder, "object" | "node"> & { verb: string; digest: string },
 ): string {

@@ -44,7 +44,8 @@ async function readRequests(kube: Kube): Promise<V1CertificateSigningRequest[] |
   }
 }
 
-// In DER, the subject's length is before its text: searched with it, a name does not match a longer name.
+// DER writes the length of a text before the text. The search includes the length, so that a name does not match a
+// longer name that begins with it.
 function isFor({ spec }: V1CertificateSigningRequest, name: string): boolean {
   const subject = `system:node:${name}`;
   const der = derOf(spec.request);

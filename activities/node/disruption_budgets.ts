@@ -17,8 +17,8 @@ export class DisruptionBudgets {
   }
 
   /**
-   * Returns the budgets that select a pod; none if the API server does not let Ostler list them. Calls with the same
-   * `now` share one list per namespace.
+   * Returns the budgets that select a pod; none if the API server refuses to list them. Calls with the same `now` share
+   * one list per namespace.
    */
   async of(pod: V1Pod, now: number): Promise<V1PodDisruptionBudget[]> {
     const namespace = pod.metadata?.namespace ?? "";

@@ -33,8 +33,8 @@ const told = 20;
 const forcedGraceSeconds = 30;
 
 /**
- * Drains a node. Returns when no pod has to move any more, when obstacles with another key than `known` have lasted for
- * 10 s, or at `until`. Returns `Unseen` if the API server did not answer for a while.
+ * Drains a node. Returns when no pod has to move any more, when other obstacles than those with key `known` have lasted
+ * for 10 s, or at `until`. Returns `Unseen` if the API server did not answer for a while.
  */
 export async function awaitNodeDrained(kube: Cluster, task: DrainOrder): Promise<DrainOutcome | Unseen> {
   const drain = new Drain(kube, task);
@@ -75,7 +75,10 @@ export class Drain {
     return this.#pace.restMs;
   }
 
-  /** Epoch ms of the next read: a refused eviction is due, a new obstacle has lasted, or the drain's time ends. */
+  /**
+   * Latest time of the next read (epoch ms): when a refused eviction is due for a retry, a new obstacle has lasted long
+   * enough to be reported, the pause is over, or the drain's time ends.
+   */
   get lookBy(): number {
     const { until, known } = this.#task;
     const isNews = this.#standing !== undefined && this.#standing.key !== known;
@@ -83,7 +86,10 @@ export class Drain {
     return Math.min(until, lasting, this.#refused.nextAt, Date.now() + this.restMs);
   }
 
-  /** Evicts the pods that may move now, or deletes all if forced. Returns the outcome if the drain ends now. */
+  /**
+   * Evicts the pods that may move now, or deletes all if forced. Returns the outcome if the drain ends now, otherwise a
+   * description of the remaining pods.
+   */
   async look(now: number): Promise<{ answer: DrainOutcome } | { missing: string }> {
     const node = await nodeFacts(this.#kube, this.#task.node);
     const pods = node ? await podsToMove(this.#kube, node.name) : [];
@@ -91,7 +97,7 @@ export class Drain {
     const obstacles = this.#task.force ? await this.#force(pods, node, now) : await this.#evict(pods, node, now);
     const key = keyOf(obstacles);
     this.#pace.note(pods, key);
-    // Only pods that may be evicted now are retried, so the pauses of all other pods must not wake the drain.
+    // Only pods that may be evicted now are retried, so due retries of all other pods must not cause a read.
     this.#refused.keep(turnOf(pods, this.#task.rules.order).filter((pod) => !isEnding(pod)));
     this.namespaces = new Set(pods.map((pod) => pod.metadata?.namespace ?? ""));
     if (key !== this.#standing?.key) this.#standing = { key, since: now };
@@ -178,9 +184,12 @@ function wordsOf(pods: V1Pod[], obstacles: Obstacle[]): string {
   }`;
 }
 
-// The owner of a pod, whom an administrator can contact.
+// The object that owns a pod, from which an administrator can see whom to contact.
 
-/** Returns the owner, such as "Deployment default/web", or the owner of an owning ReplicaSet; "" without an owner. */
+/**
+ * Returns the owner of a pod, such as "StatefulSet default/db", and instead of a ReplicaSet the owner of that
+ * ReplicaSet, if it has one. Returns "" for a pod without an owner.
+ */
 async function ownerOf(kube: Kube, pod: V1Pod): Promise<string> {
   const namespace = pod.metadata?.namespace ?? "";
   const owner = controllerOf(pod.metadata?.ownerReferences);
@@ -252,10 +261,14 @@ async function evict(kube: Kube, pod: V1Pod): Promise<Refusal | undefined> {
   }
 }
 
-/** Status codes of an eviction that an admission policy or webhook refused, or whose webhook could not be reached. */
+/**
+ * Status codes of a refused eviction: by a budget, by an admission policy or webhook, or because a webhook could not be
+ * reached.
+ */
 const answered = [400, 403, 422, 429, 500];
 
-// Matches messages of the API server: of its eviction, its authorizer and its namespace admission.
+// Recognises refusals by the messages of the API server's eviction handler, authorizer and namespace admission. Returns
+// undefined for other failures, for example if Ostler may not evict pods.
 function refusalOf(error: unknown): Refusal | undefined {
   const [status = 0, message] = [statusOf(error), messageOf(error)];
   if (!answered.includes(status) || message.includes('cannot create resource "pods/eviction"')) return undefined;

@@ -4,7 +4,7 @@ import type { NodeFacts } from "./node_facts.ts";
 
 type Illness = NonNullable<Member["ill"]>;
 
-/** Rules of pools without repair: machines count as unhealthy, but are never replaced. */
+/** Rules of pools without repair: unhealthy machines are reported, but never replaced. */
 export const neverRepaired: RepairRules = { enabled: false, notReadyFor: 0, conditions: [], maxUnhealthy: 100 };
 
 /** The facts about a machine's node, or since when the node has been missing (epoch ms). */

@@ -40,7 +40,7 @@ export type NodeStanding =
   | { state: "Foreign"; says: string; owner: Rival }
   | { state: "Unclear"; says: string; isFirst: boolean; owner?: Rival };
 
-/** Returns whether a node certainly belongs to the machine with this claim, as it does without a claim; pure. */
+/** Returns how certainly a node belongs to the machine with this claim; Own without a claim. Pure. */
 export function standingOn({ name, providerId = "" }: ClaimedNode, claim: NodeClaim | undefined): NodeStanding {
   if (!claim) return { state: "Own" };
   const isOf = ({ ids }: Claimant): boolean => ids.some((id) => isSame(id, providerId));

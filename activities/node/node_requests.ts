@@ -10,12 +10,14 @@ const nodeSigner = "kubernetes.io/kube-apiserver-client-kubelet";
 export interface NodeRequest {
   name: string;
   resourceVersion: string;
-  /** The requested node, if the request is limited to what a kubelet requests. */
+  /**
+   * Name of the requested node; missing if the request is unlike those of kubelets, or if another approver decided it.
+   */
   node?: string;
   /** The requester as the API server authenticated it. */
   username: string;
   groups: string[];
-  /** The request was approved, denied or signed, so nothing is left to do. */
+  /** Whether the request was approved, denied or signed, so that nothing is left to do. */
   isDecided: boolean;
   /** The reason and time (epoch ms) of its approval. */
   approval?: { reason: string; at: number };
@@ -37,7 +39,7 @@ const Request = z.object({
   status: z.object({ certificate: z.string().optional(), conditions: z.array(Condition).nullish() }).nullish(),
 });
 
-/** All requests; decided ones that Ostler did not approve are reduced to the decision. */
+/** All requests for this signer; the node is not parsed for requests that another approver decided. */
 export const nodeRequests: Resource<NodeRequest> = {
   ...{ group: "certificates.k8s.io", version: "v1", plural: "certificatesigningrequests" },
   fieldSelector: `spec.signerName=${nodeSigner}`,

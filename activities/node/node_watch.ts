@@ -9,7 +9,7 @@ import type { NodeFacts } from "./node_facts.ts";
 
 /** Up to this many GETs are cheaper than a watch, and never stale. */
 const fewNodes = 20;
-/** From this many GETs of all pools within `countedMs`, a watch is cheaper. */
+/** Above this many GETs for all pools within `countedMs`, a watch is cheaper. */
 const manyGets = 400;
 const countedMs = 10_000;
 

@@ -3,7 +3,7 @@
  * name must wait: until the Node exists, nothing else shows that the first request was approved for the name.
  */
 
-/** Milliseconds for which a request keeps a name; a kubelet registers within seconds of its certificate. */
+/** Milliseconds for which a request keeps a node's name; a kubelet registers within seconds of its certificate. */
 const givenMs = 5 * 60_000;
 
 interface Given {

@@ -223,7 +223,7 @@ interface Shown {
   standing: CertificatesStanding | undefined;
 }
 
-/** Returns false after a conflict. */
+/** Writes records and condition unless the status has them already; returns false after a conflict. */
 async function write(kube: Kube, version: NodeVersion, shown: Shown): Promise<boolean> {
   if (shown.isSame && isTold(version, shown.standing)) return true;
   const { name } = version.metadata;

@@ -42,7 +42,10 @@ export function classOf(
   return pending.some((record) => isJoinOf(record, node.name)) ? "mints" : "upToDate";
 }
 
-/** Ignores upper and lower case, because clouds and users may write the id of an image differently. */
+/**
+ * Returns whether a node runs the image and the components of the target, regardless of upper and lower case, because
+ * clouds and users may write the id of an image differently.
+ */
 function runs(node: NodeTarget, target: NodeTarget): boolean {
   return same(node.image, target.image) && hasComponents(node, target);
 }

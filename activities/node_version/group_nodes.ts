@@ -23,14 +23,14 @@ export interface GroupNode extends MarkedNode {
   isKept: boolean;
   /** The pool that keeps autoscalers from removing the node, in the format of `holderOf`; "" without one. */
   keptBy: string;
-  /** The pool or rollout of Ostler that cordoned the node; "" without one. */
+  /** The pool or upgrade for which Ostler cordoned the node, in the format of `holderOf`; "" without one. */
   cordonedBy: string;
   /** The version that the node's kubelet reports; "" before the first report. */
   kubelet: string;
   isReady: boolean;
   /** Creation time of the Node (epoch ms); 0 if unknown. */
   createdAt: number;
-  /** Addresses of type InternalIP, in their order. */
+  /** Addresses of type InternalIP, in the order of the Node's status. */
   addresses: string[];
 }
 
@@ -82,7 +82,7 @@ interface InstanceNodes {
   twins: Map<string, string[]>;
 }
 
-/** Returns all nodes that have a provider ID. */
+/** Returns all nodes that have a provider ID, by that ID. */
 export async function nodesByInstance(kube: Cluster): Promise<InstanceNodes> {
   const found: InstanceNodes = { nodes: new Map(), twins: new Map() };
   for (const [id, nodes] of Map.groupBy(await readGroupNodes(kube), ({ providerId }) => providerId.toLowerCase())) {

@@ -1,7 +1,7 @@
 /**
- * Control planes join one at a time, because etcd accepts one new member at a time: the JoiningNode of a control plane
- * blocks the next one until the etcd member of the first is a healthy voter. The join service issues no join ticket for
- * a control plane while such a JoiningNode exists.
+ * Control planes join one at a time, because etcd accepts one new member at a time. The JoiningNode of a control plane
+ * blocks the JoiningNodes of later control planes until its own control plane is a healthy voter of etcd. The join
+ * service issues no join ticket for another control plane while such a JoiningNode exists.
  */
 import type { Cluster } from "../cluster.ts";
 import type { EtcdSurvey } from "../../workflows/contracts/mod.ts";

@@ -42,7 +42,9 @@ export function ensureNodeAnnotated(
   });
 }
 
-/** Returns undefined if the JoiningNode was modified after it was read. */
+/**
+ * Takes the next step of a JoiningNode; returns undefined if it was modified after it was read, so the caller retries.
+ */
 async function admit(kube: Cluster, name: string): Promise<JoiningOutcome | undefined> {
   const record = await ifFound(readClusterObject(kube, joiningNodes, name));
   if (!record) return { outcome: "Gone" };
@@ -86,8 +88,8 @@ export function joinDeadlineOf({ metadata, spec }: Pick<JoiningNode, "metadata" 
 }
 
 /**
- * Returns the next step; pure. A node that is older than its record and not Ready may be a previous node of the same
- * name, which is about to be deleted together with its annotations.
+ * Returns the next step; pure. Waits while the node is older than its record and not Ready: it may be a previous node
+ * of the same name, which is about to be deleted together with its annotations.
  */
 export function stepOf(record: JoiningNode, node: V1Node | undefined, now: number): Step {
   const { name, componentsreference } = record.spec;

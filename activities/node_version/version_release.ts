@@ -117,7 +117,7 @@ export interface Target {
   components: string;
 }
 
-/** Returns the identity of a target, regardless of upper and lower case. */
+/** Returns the identity of a target; equal for targets that differ only in upper and lower case. */
 export function hashOf({ image, components }: Target): string {
   return digestOf([image.toLowerCase(), components.toLowerCase()]).slice(0, 10);
 }
@@ -129,7 +129,10 @@ export function askedBy({ spec }: Pick<NodeVersion, "spec">): Target {
 
 type Stage = "ControlPlane" | "Workers";
 
-/** Returns the last stage that the status records as released; undefined if that was of another target. */
+/**
+ * Returns the last stage that the status records as released; undefined without one, and if another target was
+ * released.
+ */
 export function releasedStage(version: Pick<NodeVersion, "spec" | "status">): Stage | undefined {
   const { stage, digest } = (version.status?.["released"] ?? {}) as { stage?: unknown; digest?: unknown };
   if (digest !== hashOf(askedBy(version))) return undefined;

@@ -1,4 +1,4 @@
-/** Gives a node an order through a hand: a pod on that node, which is deleted after its result. */
+/** Gives a node an order through a hand: a pod on that node, which is deleted once it has reported its result. */
 import type { Cluster } from "../cluster.ts";
 import type { V1Pod } from "@kubernetes/client-node";
 import { ApplicationFailure } from "@temporalio/common";

@@ -21,7 +21,7 @@ const mostSeconds = 86_400;
 /** Seconds without progress after which a fetch counts as stalled. */
 export const stallSeconds = 90;
 const scripts = "ostler-hands-scripts";
-/** The pod of an order: `command` runs a script of hands, with `args`; `name` belongs to this order alone. */
+/** The pod of an order: `command` runs a mounted script with the arguments of `args`; each order has its own `name`. */
 export interface HandPod {
   name: string;
   node: string;
@@ -29,7 +29,7 @@ export interface HandPod {
   /** Deadline of the order (epoch ms). */
   until: number;
   command: string[];
-  /** Returns the arguments for a deadline (epoch ms), which an outage extends. */
+  /** Returns the arguments for a deadline (epoch ms): an outage of the API server extends the deadline of the order. */
   args(until: number): string[];
 }
 

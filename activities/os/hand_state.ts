@@ -13,7 +13,7 @@ const stopped = /^(ContainerStatusUnknown|DeadlineExceeded|Evicted|NodeShutdown|
 /** This exit code and higher ones mean that a signal ended the container, for example when the node was shut down. */
 const signalled = 128;
 
-/** How the messages of one kind of hand are read. */
+/** How the termination messages of hands of one kind are read. */
 export interface HandReading<Outcome> {
   /** Returns the outcome in a termination message; undefined if it is not a valid result. */
   verdictIn: (said: string) => Outcome | undefined;
@@ -54,7 +54,10 @@ export function stateIn<Outcome>({ metadata, status }: V1Pod, reading: HandReadi
   return { kind: "Waiting", hasBegun, message: `${pod} ${hasBegun ? "is running" : `has not started${why}`}` };
 }
 
-/** Returns whether the verb boots the node; without a result, it is unknown whether the boot was ordered. */
+/**
+ * Returns whether the verb boots the node. If such an order reports no result, it is unknown whether the node will
+ * boot.
+ */
 export function booting(verb = ""): boolean {
   return verb === "Apply" || verb === "GoBack";
 }

@@ -41,7 +41,10 @@ export function judgedOrder(order: OsOrder): OsOrder {
   return judged(Order, order, "an OS operation");
 }
 
-/** Returns an order of any kind if it is valid. Throws Refused (ObjectInvalid) with only the names of invalid fields. */
+/**
+ * Returns an order of any kind if it is valid. Throws Refused (ObjectInvalid), whose message only names the invalid
+ * fields.
+ */
 export function judged<T>(schema: z.ZodType<T>, order: unknown, what: string): T {
   const { success, data, error } = schema.safeParse(order);
   if (success) return data;
@@ -49,7 +52,10 @@ export function judged<T>(schema: z.ZodType<T>, order: unknown, what: string): T
   throw refused("ObjectInvalid", `Failed to order ${what} on a node: the order has invalid fields: ${fields}`);
 }
 
-/** Returns the name of the pod for an order, and of the units that it creates on the host; equal for equal orders. */
+/**
+ * Returns the name of the pod for an order, and of the systemd units that it creates on the host; equal for equal
+ * orders.
+ */
 export function handNameOf({ uid, verb, token, driver, digest, bootId }: OsOrder): string {
   const words = JSON.stringify([uid, verb, token, driver, digest, bootId]);
   const hash = createHash("sha256").update(words).digest("hex").slice(0, 24);

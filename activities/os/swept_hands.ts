@@ -1,4 +1,4 @@
-/** Deletes abandoned hands, whose worker or run has ended. */
+/** Deletes abandoned hands: pods that execute orders on nodes, and whose worker or run has ended. */
 import type { Cluster } from "../cluster.ts";
 import type { V1Pod } from "@kubernetes/client-node";
 import { abreast } from "../kube/status.ts";
@@ -15,7 +15,7 @@ const width = 10;
 /** Epoch ms of the last sweep. */
 const sweeps = new Shelf<number>(1);
 
-/** Deletes abandoned hands among the first 200, at most once a minute in a process. */
+/** Deletes the abandoned ones of the first 200 hands, at most once a minute in a process. */
 export async function sweepHands(kube: Cluster, now = Date.now()): Promise<void> {
   const sweptAt = kube.cache.shelf(sweeps);
   if (now - (sweptAt.get("") ?? -Infinity) < everyMs) return;

@@ -49,7 +49,7 @@ export function plain(text: string): string {
   return line.replace(/:\/\/[^\s/@]*@/g, "://").replace(/\b(Bearer|Basic) \S+/gi, "$1 …").slice(-mostChars);
 }
 
-/** Returns the JSON in a text that may be anything; undefined without JSON. */
+/** Returns the parsed JSON of a text; undefined if the text is not JSON. */
 export function jsonIn(said: string): unknown {
   try {
     return JSON.parse(said);

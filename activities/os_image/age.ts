@@ -3,7 +3,10 @@ import type { ResolvedImage } from "../../workflows/contracts/mod.ts";
 import { Unfit } from "./fault.ts";
 
 const unitMs = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000 } as const;
-/** Tolerance (ms) for a creation time in the future, because clocks differ; a later time would keep an image young. */
+/**
+ * Maximum time (ms) by which a creation time may be in the future, because clocks differ; an image with a later time
+ * would count as young for too long.
+ */
 const aheadMs = unitMs.h;
 
 /**

@@ -1,4 +1,4 @@
-/** Public keys that admit images, and their signatures. */
+/** Public keys that a spec trusts, and the verification of signatures with them. */
 import { createHash, createPublicKey, type KeyObject, verify } from "node:crypto";
 import { Unfit } from "./fault.ts";
 import type { Signed } from "./signed.ts";
@@ -24,7 +24,7 @@ export function readKeys(texts: readonly string[], field: string): TrustedKey[] 
   });
 }
 
-/** Returns the key that made one of these signatures, in cosign's format; undefined without one. */
+/** Returns the one of `keys` that made one of these signatures (in cosign's format); undefined if none did. */
 export function keyOf(
   { bytes, signatures }: Pick<Signed, "bytes" | "signatures">,
   keys: readonly TrustedKey[],

@@ -32,8 +32,8 @@ export function parseReference(text: string): Reference | undefined {
 }
 
 /**
- * Returns whether the first part of a reference is a host. Docker reads a first part without a dot and a port as a path
- * at Docker Hub; Ostler refuses it, because the user probably forgot the registry.
+ * Returns whether the first part of a reference is a host. Docker reads a first part with neither a dot nor a port as a
+ * path at Docker Hub; Ostler refuses it, because the user probably forgot the registry.
  */
 function isHost(host: string): boolean {
   const url = `https://${host}/`;

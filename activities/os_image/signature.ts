@@ -1,4 +1,4 @@
-/** Simple signatures of cosign: a signed payload that names its digest. */
+/** Signatures of cosign: simple ones, whose signed payload names the image's digest, and signed statements. */
 import { Buffer } from "node:buffer";
 import { z } from "zod";
 import { type Attached, simpleSigning } from "./attached.ts";
@@ -19,7 +19,9 @@ const signatureAnnotation = "dev.cosignproject.cosign/signature";
 /** The result for a signature of another digest, which needs neither verification nor a message. */
 const foreign: Signer = { fault: undefined };
 
-/** Returns the signer of a digest according to one of its attachments; undefined if that is not a signature. */
+/**
+ * Returns the signer of a digest according to one of its attachments; undefined if the attachment is not a signature.
+ */
 export function judgeSignature(attached: Attached, digest: string, trust: Trust): Signer | undefined {
   if (attached.mediaType !== simpleSigning) {
     const statement = readStatement(attached);

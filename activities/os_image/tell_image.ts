@@ -98,7 +98,9 @@ function afterDoubt(
 
 type Said = Omit<ImageCondition, "lastTransitionTime">;
 
-/** Returns all conditions with the changed ones; a condition with the same status keeps its transition time. */
+/**
+ * Returns all conditions, with those in `said` replaced; a condition with the same status keeps its transition time.
+ */
 function conditionsAfter({ status }: OSImage, said: readonly Said[], at: string): ImageCondition[] {
   const before = status?.conditions ?? [];
   const written = said.map((each): ImageCondition => {

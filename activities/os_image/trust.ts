@@ -10,7 +10,10 @@ export interface Trust {
   keyless: KeylessTrust | undefined;
 }
 
-/** The trusted signer, or a clause about the fault of "one" of several signatures; undefined if it needs no message. */
+/**
+ * The trusted signer, or a clause about the fault of "one" of several signatures; `fault` is undefined if it needs no
+ * message.
+ */
 export type Signer = { signedBy: string } | { fault: string | undefined };
 
 /** Reads the trusted signers of a spec. Throws Unfit, which names the invalid field and quotes no value. */
@@ -18,7 +21,10 @@ export function readTrust({ keys = [], keyless }: Pick<OSImageSpec, "keys" | "ke
   return { keys: readKeys(keys, "spec.keys"), keyless: keyless && readKeyless(keyless) };
 }
 
-/** Returns the signer: the fingerprint of the key, or issuer and subject of the identity. */
+/**
+ * Returns the signer: the fingerprint of the key, or issuer and subject of the identity; the fault if neither is
+ * trusted.
+ */
 export function signerOf(signed: Signed, { keys, keyless }: Trust): Signer {
   const key = keyOf(signed, keys);
   if (key) return { signedBy: key.fingerprint };

@@ -8,7 +8,7 @@ const keyword = 2;
 
 export type SearchService = Pick<NativeConnection, "operatorService" | "workflowService">;
 
-/** The namespace of the runs, and the columns that Ostler fills: `columnsOf`. */
+/** The namespace of the runs, and the columns (search attributes) that Ostler fills, from `columnsOf`. */
 interface RunList {
   namespace: string;
   columns: readonly string[];

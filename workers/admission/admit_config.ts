@@ -1,6 +1,6 @@
 /**
- * Validates OperatingSystemConfigs: only Ostler writes them, because another change would reach no machine and would
- * not last.
+ * Validates OperatingSystemConfigs: only Ostler writes them, because a change by any other user would reach no machine
+ * and would not last.
  */
 import { isDeepStrictEqual } from "node:util";
 import { type Admission, unknownOperation } from "./admission_review.ts";

@@ -9,12 +9,12 @@ import { holderOf } from "../../activities/node/holder.ts";
 import type { Admission, KubeObject, PatchStep } from "./admission_review.ts";
 
 interface MachineAdmission {
-  /** Returns the converged template of a pool; undefined without a Rollout, and before the first convergence. */
+  /** Returns the hash of a pool's converged template; undefined without a Rollout, and before the first convergence. */
   convergedHashOf: (rollout: ObjectName) => Promise<string | undefined>;
   log: Pick<Logger, "warn">;
 }
 
-/** Annotations that make machine-controller skip a Machine, and prefer it when scaling down. */
+/** Annotations that make machine-controller skip a Machine, and choose it first for deletion when it scales down. */
 const marks = ["machine-controller.kubermatic.io/initializers", "cluster.k8s.io/delete-machine"] as const;
 
 /** Handles requests on /mutate-v1alpha1-machine; never denies, because pacing matters less than creating machines. */

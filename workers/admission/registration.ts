@@ -17,7 +17,10 @@ interface Webhook {
   readonly clientConfig: { service?: { namespace: string; name: string }; url?: string; caBundle?: string };
 }
 
-/** A webhook configuration of the manifests; the one that holds new machines has an empty list of webhooks there. */
+/**
+ * A webhook configuration, which the manifests create. In the manifests, the configuration that holds new machines has
+ * an empty list of webhooks.
+ */
 interface Configuration {
   readonly kube: Kube;
   readonly endpoint: WebhookEndpoint;

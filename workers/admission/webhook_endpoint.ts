@@ -5,13 +5,13 @@ export interface WebhookEndpoint {
   readonly hosts: readonly string[];
   /** Namespace of the webhook's own Secret. */
   readonly namespace: string;
-  /** Returns the part of a webhook configuration that addresses a path. */
+  /** Returns the `clientConfig` with which a webhook configuration addresses a path of this webhook. */
   clientConfig(path: string): object;
-  /** Returns whether that part addresses this webhook, on any path. */
+  /** Returns whether a `clientConfig` addresses this webhook, on any path. */
   isIn(clientConfig: { service?: { namespace: string; name: string }; url?: string }): boolean;
 }
 
-/** The address for each API server; the same with a single cluster. */
+/** The address of the webhook for each API server; with a single cluster, both are the same. */
 export interface WebhookEndpoints {
   /** For the cluster with profiles and configs. */
   readonly management: WebhookEndpoint;

@@ -6,11 +6,14 @@ import type { Logger } from "@temporalio/common";
 import { type Admission, AdmissionReview, reviewOf, type Verdict } from "./admission_review.ts";
 
 interface WebhookServer {
-  /** By path. */
+  /** The functions that validate requests, by path. */
   admissions: Record<string, Admission>;
   certificate: { cert: string; key: string };
   log: Pick<Logger, "error">;
-  /** Milliseconds, below the API server's own timeout for the webhook, so that the message can name the cause. */
+  /**
+   * Timeout of a review in milliseconds, below the API server's own timeout for the webhook, so that the message can
+   * name the cause.
+   */
   limitMs?: number;
   /** Maximum concurrent requests of one path; more are refused at once. */
   atOnce?: number;
@@ -116,7 +119,7 @@ interface HeldBytes {
   readonly atMost: number;
 }
 
-/** The API server sends the new and the old object, each of at most 3 MiB. */
+/** Maximum bytes of a body: the API server sends the new and the old object, each of at most 3 MiB. */
 const largest = 8 * 1024 * 1024;
 
 /** One body, which counts against the limit from its first byte until it is disposed. */
@@ -133,7 +136,7 @@ export class HeldBody {
   /** Reads the body; returns the status of a refusal if it is too large, or exceeds the memory limit. */
   async read(request: IncomingMessage): Promise<413 | 429 | undefined> {
     let isCrowded = false;
-    // The rest is read and dropped, because a client that is still writing does not read the answer.
+    // The rest of a refused body is read and dropped, because a client that is still writing does not read the answer.
     for await (const chunk of request as AsyncIterable<Uint8Array>) {
       this.#size += chunk.length;
       isCrowded ||= this.#held.bytes + chunk.length > this.#held.atMost;

@@ -2,7 +2,7 @@
 import type { Admission } from "../admission/admission_review.ts";
 import type { Metrics } from "./registry.ts";
 
-/** Returns admissions that are measured; unchanged without metrics. */
+/** Returns the admissions, with metrics recorded about each review; returns them unchanged if metrics are disabled. */
 export function measuredAdmissions(
   metrics: Metrics | undefined,
   admissions: Record<string, Admission>,

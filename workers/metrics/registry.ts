@@ -4,7 +4,7 @@ import { type Measured, type Metric, type MetricName, metrics, type NameOf } fro
 
 type Labels = Record<string, string>;
 
-/** Maximum characters of a label; no name is longer. */
+/** Maximum characters of a label's value. */
 const longestLabel = 200;
 
 /** The registry of one process. */

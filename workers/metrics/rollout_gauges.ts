@@ -3,9 +3,9 @@ import type { RolloutNumbers } from "../rollout_numbers.ts";
 import type { Metrics } from "./registry.ts";
 import type { NameOf } from "./table.ts";
 
-/** Phases in which failed machines count; failures of an ended rollout remain in its Rollout. */
+/** Phases of Rollouts whose failed machines are exported; the failures of an ended rollout are only in its Rollout. */
 const underWay: readonly string[] = ["Preparing", "Creating", "Rolling", "RollingBack", "Repairing"];
-/** All phases are exported, even without a pool. */
+/** All phases; each is exported, even if no pool is in it. */
 export const phases = [
   ...underWay,
   ...["Converged", "RolledBack", "Halted", "Aborted", "Deleting"],
@@ -14,7 +14,10 @@ const steps = ["Joining", "Gates", "Draining", "Removing", "Repairing", "Relievi
 const states = ["desired", "updated", "ready", "failed"] as const;
 /** Phases of a pool at rest: nothing is in progress, and no user is needed. */
 const atRest: readonly string[] = ["", "Converged"];
-/** Maximum pools with a series of their own, those that need a person first: a change may concern a whole fleet. */
+/**
+ * Maximum pools with a series of their own, because a change may concern a whole fleet; pools that need a person come
+ * first.
+ */
 const mostNamed = 1_000;
 /** Maximum distinct reasons: Ostler has about thirty, and authors of Rollouts could create any number. */
 const mostReasons = 60;

@@ -5,7 +5,7 @@ import type { Metrics } from "./registry.ts";
 /** The stages that machines wait for; each is exported, even if no machine waits for it. */
 const rungs: RungAhead[] = ["instance", "address", "registered", "ready", "gates", "drained", "gone", "booted"];
 
-/** Returns the measures of activities as metrics. */
+/** Returns the functions to which activities report their measurements, and exports these as metrics. */
 export function stepMeasures(metrics: Metrics): Measures {
   const waits = new Map<object, readonly RungAhead[]>();
   metrics.onScrape(() => {

@@ -181,7 +181,7 @@ export const metrics = {
 
 export type MetricName = keyof typeof metrics;
 
-/** The names of a type. */
+/** The names of all metrics of one type. */
 export type NameOf<Type extends Metric["type"]> = {
   [Name in MetricName]: (typeof metrics)[Name]["type"] extends Type ? Name : never;
 }[MetricName];

@@ -28,7 +28,7 @@ export interface Certificate {
   /** Whether its key may sign data other than certificates. */
   isSigner: boolean;
   identity: Identity | undefined;
-  /** Returns whether this key signed the certificate, with a strong hash. */
+  /** Returns whether `key` signed this certificate, with a strong hash. */
   isSignedBy(key: KeyObject): boolean;
 }
 

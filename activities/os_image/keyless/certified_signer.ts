@@ -14,7 +14,7 @@ import { isAbout } from "./recorded.ts";
 /** The signer as statuses show it, or the fault of the proof, as a clause about "one" of several signatures. */
 export type Verdict = { signedBy: string } | { fault: string };
 
-/** Verifies the evidence of a keyless signature by the trust of a spec. */
+/** Verifies a keyless signature with the authorities, logs and identities that a spec trusts. */
 export function certifiedSigner(signed: Signed, certified: Certified, trust: KeylessTrust): Verdict {
   const leaf = readCertificate(certified.leaf);
   if (leaf === undefined) return unreadable;
@@ -23,7 +23,8 @@ export function certifiedSigner(signed: Signed, certified: Certified, trust: Key
   const about = { signature, certificate: leaf.raw };
   const at = loggedAt(certified.entries, trust, (body) => isAbout(body, signed, about));
   if (typeof at === "string") return { fault: at };
-  // The chain is read after the log entry: anyone who may push can attach any chain, but a log limits what it records.
+  // The chain is read only after the log entry was verified: anyone who may push can attach any chain, but a log limits
+  // what it records.
   const chain = certified.chain.map(readCertificate);
   if (!chain.every((each) => each !== undefined)) return unreadable;
   if (!isChained(leaf, chain, { roots: trust.roots, at })) {
@@ -50,7 +51,10 @@ function loggedAt(
   return at ?? "one has a log entry that is not signed by any of the spec's transparency logs";
 }
 
-/** Returns the signer if issuer and subject match the same identity of the spec. */
+/**
+ * Returns the signer if the certificate is for signing code, and its issuer and subject match one identity of the spec;
+ * otherwise the fault.
+ */
 function identified({ identity, purposes = [], isSigner }: Certificate, { identities }: KeylessTrust): Verdict {
   if (!isSigner || !purposes.includes(codeSigning)) {
     return { fault: "one has a certificate that is not for signing code" };

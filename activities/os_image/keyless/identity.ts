@@ -12,7 +12,7 @@ export interface Identity {
   subject: string;
 }
 
-/** Extension with the issuer: a string in DER; in older certificates, another extension with the bare bytes. */
+/** Extension with the issuer as a string in DER, and the extension of older certificates with its bare bytes. */
 const issuerExtension = "1.3.6.1.4.1.57264.1.8";
 const olderIssuerExtension = "1.3.6.1.4.1.57264.1.1";
 
@@ -40,7 +40,7 @@ function issuerOf(certificate: x509.X509Certificate): string | undefined {
   return older ? Buffer.from(older.value).toString("utf8") : undefined;
 }
 
-/** Returns the text of a single UTF8String. */
+/** Returns the text of a single UTF8String; undefined for any other content. */
 function textIn(der: Uint8Array): string | undefined {
   const [text, ...others] = elementsIn(der) ?? [];
   return text?.tag === 0x0c && others.length === 0 ? Buffer.from(text.content).toString("utf8") : undefined;

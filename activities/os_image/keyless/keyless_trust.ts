@@ -1,4 +1,4 @@
-/** The validated trust of a spec in keyless signatures. */
+/** The validated part of a spec about keyless signatures: the authorities, logs and identities that it trusts. */
 import type { OSImageSpec } from "../../kube/os_images.ts";
 import { Unfit } from "../fault.ts";
 import { isTaken, readKeys, type TrustedKey } from "../keys.ts";

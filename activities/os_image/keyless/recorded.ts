@@ -55,7 +55,7 @@ const InToto1 = z.object({
   return { of: "envelope", hash: hash.value, signers: [{ certificate: publicKey }] };
 });
 
-/** The newer entry, which has signatures in base64 of base64; npm and GitHub used it before `dsse`. */
+/** The newer entry of an envelope, with signatures in base64 of base64; npm and GitHub used it before `dsse`. */
 const InToto2 = z.object({
   apiVersion: z.literal("0.0.2"),
   kind: z.literal("intoto"),

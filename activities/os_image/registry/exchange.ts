@@ -12,7 +12,7 @@ export interface Question {
   signal?: AbortSignal | undefined;
 }
 
-/** The body is read only for HTTP 200; undefined if it is larger than allowed. */
+/** The answer of a registry; `body` is undefined if the status is not 200, or if the body is larger than allowed. */
 export interface Answer {
   status: number;
   headers: IncomingHttpHeaders;
@@ -25,7 +25,8 @@ const redirects = [301, 302, 303, 307, 308];
 
 /**
  * Sends a request and follows redirects, but not to another scheme; credentials go only to the requested host. Throws
- * RegistryAway, whose message names the host and quotes nothing of the answer.
+ * RegistryAway if a host does not answer, or redirects too often or to an invalid URL; its message names the host and
+ * quotes nothing of the answer.
  */
 export async function exchange(question: Question): Promise<Answer> {
   let { url, headers } = question;

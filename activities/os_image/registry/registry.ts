@@ -69,7 +69,7 @@ export class Registry {
   async referrers(digest: string): Promise<Uint8Array | undefined> {
     const { status, body } = await this.#ask(`referrers/${digest}`, manifestTypes, largestManifest);
     if (status === 200) return body;
-    // The registry does not support the referrers API.
+    // Any other status means that the registry does not support the referrers API.
     return (await this.manifest(digest.replace(":", "-")))?.bytes;
   }
 

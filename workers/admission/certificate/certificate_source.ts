@@ -22,13 +22,14 @@ interface SourceOrder {
   overlapMs: number;
 }
 
-/** Returns the source; selected once, when the process starts. */
+/** Returns the source. It is selected once: a certificate that appears in the folder later is used after a restart. */
 export function certificateSourceOf({ kube, endpoints, folder, overlapMs }: SourceOrder): CertificateSource {
   const holds = async (): Promise<boolean> => endpoints.pools !== undefined && !await isHeldByPolicy(kube);
   if (isMounted(folder)) {
     return {
       look: () => readCertificate(folder),
-      // The component that mounts the certificate also writes the CA bundle.
+      // The component that creates the certificate, such as cert-manager, also writes the CA bundle, so no CA is passed
+      // here.
       tell: async () => await register(kube, { endpoints, holds: await holds() }) === "all",
     };
   }

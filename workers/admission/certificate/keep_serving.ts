@@ -12,7 +12,10 @@ export interface Shown {
 export interface CertificateSource {
   /** Returns the current certificate; a rejection leaves the server unchanged. */
   look(): Promise<Shown>;
-  /** Registers the authority with the API server; returns false if a configuration is missing, or after a conflict. */
+  /**
+   * Registers the certificate's CA with the API server; returns false if a webhook configuration is missing, or after a
+   * conflict.
+   */
   tell(): Promise<boolean>;
 }
 

@@ -8,7 +8,7 @@ import { type DueStep, dueStepOf, isSound, type SelfMade, stepped } from "./self
 
 interface OwnCertificateOrder {
   readonly secret: ObjectName;
-  /** Names and IP addresses that the API server uses. */
+  /** Names and IP addresses by which API servers reach the webhooks. */
   readonly hosts: readonly string[];
   /** The longest time for a change to reach all webhooks and API servers (ms). */
   readonly overlapMs: number;
@@ -21,16 +21,22 @@ interface OwnCertificateOrder {
 /** Attempts per check if others write at the same time. */
 const tries = 5;
 
-/** The view of one webhook. Durations are measured by its own clock, so that no two clocks are compared. */
+/**
+ * The certificate as one webhook process reads it over time. Durations are measured by the clock of this process, so
+ * that no two clocks are compared.
+ */
 export class OwnCertificate {
   /** The state that was read last; kept if the Secret is deleted. */
   #known: SelfMade | undefined;
-  /** When each PEM was first trusted, or first served. */
+  /** Since when each authority has been trusted, or each certificate served, by its PEM (ms of the monotonic clock). */
   readonly #since = new Map<string, number>();
 
   constructor(private readonly kube: Kube, private readonly order: OwnCertificateOrder) {}
 
-  /** Reads the current state and takes the step that is due, if any: one step at a time, by one webhook. */
+  /**
+   * Reads the current state, takes the step that is due, if any, and returns the resulting state. Only one webhook
+   * takes each step.
+   */
   async look(): Promise<SelfMade> {
     for (let nth = 1; nth <= tries; nth++) {
       const { found, state } = await this.#read();

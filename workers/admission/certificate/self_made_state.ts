@@ -27,13 +27,13 @@ export interface SelfMade {
 /** The facts beside the certificates; times in ms. */
 export interface Circumstances {
   readonly now: number;
-  /** Names and IP addresses that the API server uses. */
+  /** Names and IP addresses by which API servers reach the webhooks. */
   readonly hosts: readonly string[];
   /** Time since the API server was registered to trust the newest authority. */
   readonly trustedMs: number;
   /** Time since the serving certificate was first served. */
   readonly shownMs: number;
-  /** Time for either change to reach all webhooks and API servers. */
+  /** Time for a new authority or a new serving certificate to reach all webhooks and API servers. */
   readonly overlapMs: number;
 }
 
@@ -43,7 +43,7 @@ export interface Circumstances {
  */
 export type DueStep = "begin" | "addAuthority" | "serveAnew" | "dropAuthorities";
 
-/** Returns the step that is due; `state` is undefined if there is no usable one. */
+/** Returns the step that is due, if any; `state` is undefined if no usable state exists. */
 export function dueStepOf(state: SelfMade | undefined, circumstances: Circumstances): DueStep | undefined {
   if (!state) return "begin";
   const { now, hosts, trustedMs, shownMs, overlapMs } = circumstances;
