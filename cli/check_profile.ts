@@ -76,7 +76,9 @@ export async function checkProfile(source: ProfileSource, options: CheckOptions)
   return ended(providers, trials.length);
 }
 
-/** Adds a finding for each invalid field of the spec; returns "unusable" if there is one. */
+/**
+ * Adds a finding for each invalid field of the spec; returns "unusable" if the spec has such a field, else "usable".
+ */
 function judgeFields(source: ProfileSource, findings: Findings): "usable" | "unusable" {
   const parsed = OsProfile.safeParse(source.spec, { error: inWords });
   for (const issue of parsed.error?.issues ?? []) {
@@ -136,7 +138,8 @@ async function tryOne(subject: Subject, trial: Trial): Promise<boolean> {
   try {
     subject.signal.throwIfAborted();
     const config = await renderConfig(profile, facts, subject.engines);
-    // Files are checked for one kubelet only: the output hardly depends on its version, and external programs are slow.
+    // Files are checked only as rendered for the newest kubelet, because they hardly depend on its version, and
+    // external programs are slow.
     if (facts.deployment.kubelet === newestKubelet) await checkFiles(subject, config);
     for (const phase of phases) {
       const userData = generateUserData(config, phase, userDataFacts(facts));

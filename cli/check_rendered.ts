@@ -124,8 +124,8 @@ export async function checkUserData(
   }
   const warning = sizeWarning({ provider, phase, operatingSystem: profile.osName, text: userData });
   if (warning !== undefined) findings.add({ place, check: "size", severity: "error", message: warning }, where);
-  // A check takes a third of a second, so one is made for each phase, situation and kind of provider: other user-data
-  // differs only in the contents of files.
+  // A run of cloud-init takes a third of a second. So of all user-data with the same phase, situation and kind of
+  // provider (AWS or other), only the first is checked: the others differ from it only in the contents of files.
   const kind = JSON.stringify([phase, provider === "aws", situation]);
   if (isIgnition || takeUp(subject, "cloud-init", kind) !== "new") return;
   for (const { severity, message } of await checkCloudConfig(userData, subject.signal)) {

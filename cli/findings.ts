@@ -23,7 +23,10 @@ export interface Finding {
   message: string;
 }
 
-/** Collects findings, each only once. `where` describes the rendering that had the finding; the first one is kept. */
+/**
+ * Collects findings, each only once. `where` describes the rendering that had the finding; if several had it, the
+ * message names only the first.
+ */
 export class Findings {
   readonly #found = new Map<string, Finding>();
 

@@ -56,7 +56,10 @@ export async function checkScript(text: string, signal?: AbortSignal): Promise<O
   });
 }
 
-/** Parses the output of shellcheck; undefined if it is incomplete: shellcheck was stopped, or printed too much. */
+/**
+ * Parses the output of shellcheck; returns undefined if the output is incomplete, because shellcheck was stopped or
+ * printed too much.
+ */
 function commentsIn(output: string): ShellComment[] | undefined {
   try {
     return (JSON.parse(output) as { comments: ShellComment[] }).comments;
@@ -76,7 +79,7 @@ const notHere = /is not executable: No such file or directory|^(Failed to (load|
 
 /**
  * Returns the warnings of `systemd-analyze verify` about units. `units` has their texts by path below
- * /etc/systemd/system, where `dir/x` is a drop-in.
+ * /etc/systemd/system, where a path with a slash is a drop-in.
  */
 export async function checkUnits(
   units: Record<string, string>,

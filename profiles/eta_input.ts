@@ -157,8 +157,8 @@ function osSettingsOf(spec: unknown): Record<string, string | boolean> {
 }
 
 /**
- * Returns the taints that a node registers with, in the form of the kubelet's flag. A taint of the template replaces
- * one of the settings with the same key and effect, because the kubelet refuses two such taints.
+ * Returns the taints that a node registers with, in the form of the kubelet's flag. A taint of the template replaces a
+ * taint of the settings that has the same key and effect, because the kubelet refuses two such taints.
  */
 function taintsOf({ deployment: { taints = [] }, settings }: RenderFacts): string {
   const own = taints.map(({ key, value, effect }) => `${key}${value ? `=${value}` : ""}:${effect}`);

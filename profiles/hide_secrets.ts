@@ -9,7 +9,7 @@ export const hidden = "<hidden>";
 
 /**
  * Returns the facts with a placeholder for every secret, so that the config rendered from them can be shown. Empty
- * values stay empty, because templates test for that. Throws the errors of `cloudConfig`.
+ * values stay empty, because templates test whether a value is empty. Throws the errors of `cloudConfig`.
  */
 export function hideSecrets(facts: RenderFacts): RenderFacts {
   const { provider, settings, secrets } = facts;
@@ -80,8 +80,8 @@ function loginsOf(settings: NodeSettings): string[] {
 const registry = /^(?:[A-Za-z0-9.*_-]+(?::\d+)?(?:\/[^=@]*)?=)?/;
 
 /**
- * Returns a URL, with an optional `registry=` before it, without user and password; the result is still a valid URL.
- * Removes everything up to the last @, because an unescaped password can contain an @ itself.
+ * Returns a URL, with an optional `registry=` before it, with `hidden` in place of user and password; the result is
+ * still a valid URL. Replaces everything up to the last @, because an unescaped password can contain an @ itself.
  */
 function hideLogin(text: string): string {
   const start = text.indexOf("://") + 3;

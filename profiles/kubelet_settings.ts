@@ -68,7 +68,7 @@ const known: Record<string, Setting> = {
 
 /**
  * Returns the kubelet settings in the annotations of a MachineDeployment; throws ProfileRefused
- * (KubeletSettingsInvalid).
+ * (KubeletSettingsInvalid) for an invalid value.
  */
 export function parseKubeletAnnotations(annotations: Record<string, string> | undefined): KubeletSettings {
   const found: Record<string, unknown> = {};

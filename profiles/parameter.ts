@@ -15,7 +15,8 @@ const fields = z.strictObject({
   description: z.string(),
   default: z.union([z.string(), z.int(), z.boolean(), z.array(z.string())]).optional(),
   /**
-   * Regular expression for the whole string, or for each item of a list; without it, the text must be safe in a shell.
+   * Regular expression for the whole string, or for each item of a list; without `pattern` and `enum`, the text must be
+   * safe in a shell.
    */
   pattern: z.string().optional(),
   enum: z.array(z.string()).min(1).optional(),
@@ -84,7 +85,7 @@ export function wantedOf({ type, pattern, enum: choices }: Rules): string {
 
 /** The limit of a match in milliseconds of processor time, because some patterns backtrack practically for ever. */
 const matchMs = 100;
-/** How often a match is repeated if it timed out by the clock but used little processor time. */
+/** Maximum attempts of a match that times out by the clock but uses little processor time. */
 const tries = 20;
 
 /** Runs matches and measures the processor time. */
@@ -121,7 +122,8 @@ export function allMatch(pattern: string, texts: string[], processor = own): boo
       return processor.run(pattern, texts, matchMs);
     } catch (error) {
       const isLate = (error as { code?: string }).code === "ERR_SCRIPT_EXECUTION_TIMEOUT";
-      // The clock also runs while other processes use the processor.
+      // A match that used little processor time is repeated, because the clock also runs while other processes use the
+      // processor.
       if (!isLate || processor.usedMs() - startedAt >= matchMs / 2) return false;
     }
   }

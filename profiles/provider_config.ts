@@ -2,7 +2,7 @@ import { z } from "zod";
 import { inWords } from "./fault_words.ts";
 import { faultsOf, ProfileRefused } from "./refusal.ts";
 
-/** The IP families of the machines of a pool, in order of preference. */
+/** The values of `network.ipFamily`; in a value with two families, the preferred family is the first. */
 export const ipFamilies = ["", "IPv4", "IPv6", "IPv4+IPv6", "IPv6+IPv4"] as const;
 
 /** `spec.template.spec.providerSpec.value` of a MachineDeployment, validated as strictly as by machine-controller. */

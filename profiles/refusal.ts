@@ -37,8 +37,8 @@ export class ReferenceMissing extends Error {
 }
 
 /**
- * Returns up to three fields that a schema refused, each with the reason and without its value. `whole` names the
- * validated object in a fault of the object itself.
+ * Returns up to three fields that a schema refused, each with the reason and without its value, then the number of the
+ * other fields. `whole` names the validated object in a fault of the object itself.
  */
 export function faultsOf(error: z.ZodError, whole: string): string {
   const faults = error.issues.map(({ path, message }) => `${path.map(String).join(".") || whole}: ${message}`);

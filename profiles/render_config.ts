@@ -78,8 +78,8 @@ function digestOf(profile: OsProfile): string {
 /**
  * Returns who can read the result: everybody ("all") if it has no secrets, otherwise the machines of one pool. A
  * process that renders for everybody never has a secret, and a process with the secrets of a pool serves no other pool.
- * Ostler's own templates share a process for all pools ("machines"), because they leave nothing behind, and a process
- * for each pool costs several times its render.
+ * Ostler's own templates share a process for all pools ("machines"), because they leave nothing behind, and starting a
+ * process for each pool takes several times as long as a render.
  */
 async function readerOf(
   profile: OsProfile,
@@ -104,9 +104,9 @@ function readShipped(): Promise<Set<string>> {
 }
 
 /**
- * Returns whether machines run only the first phase: the second phase is empty, and the first one sets up containerd
- * or the provider cannot run a second phase. Operating System Manager puts mirrors into the second phase even then,
- * where they never reach a machine.
+ * Returns whether machines run only the first phase: the second phase is empty, and either the first phase sets up
+ * containerd, or the provider cannot run a second phase. Operating System Manager writes registry mirrors into the
+ * second phase even then, so they never reach a machine.
  */
 function isAllInBootstrap({ bootstrapConfig, provisioningConfig }: OsProfile, provider: ProviderConfig): boolean {
   const { templates: _, ...contents } = provisioningConfig;

@@ -9,8 +9,8 @@ const profileVersion =
   /^v(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?(\+[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$/;
 
 /**
- * The providers of machine-controller. A profile may name others, such as those of earlier versions, on which no pool
- * can use the profile.
+ * The providers of machine-controller. A profile may name other providers, such as those of earlier versions of
+ * machine-controller, but no pool can use the profile on them.
  */
 const cloudProviders: readonly string[] = [
   ...["aws", "azure", "digitalocean", "edge", "gce", "hetzner", "kubevirt", "linode", "nutanix", "openstack"],

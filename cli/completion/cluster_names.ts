@@ -10,8 +10,8 @@ import type { Suggestion, Suggestions } from "./suggestions.ts";
 const patienceMs = 2_000;
 
 /**
- * Returns the names that begin with `typed`: of the pools or machines in the namespace, or of all images. Returns none
- * if the API server does not answer within two seconds.
+ * Returns the names that begin with `typed`: of the MachineDeployments or Machines in the namespace, or of all
+ * OSImages. Returns none if the API server does not answer within two seconds.
  */
 export async function clusterNames(world: World, wanted: Suggestions, typed: string): Promise<Suggestion[]> {
   const { kube, namespace } = await world.cluster();

@@ -16,7 +16,7 @@ export interface Suggestions {
   files: boolean;
   /** The value of `-n` in the line so far. */
   namespace: string | undefined;
-  /** The values of flags that locate the cluster. */
+  /** The values of all flags in the line so far; those that locate the cluster are used to read names from it. */
   connection: Record<string, string>;
 }
 
@@ -59,7 +59,7 @@ export function suggestionsFor(program: Command, words: readonly string[]): Sugg
 
 interface Line {
   command: Command;
-  /** The number of arguments so far. */
+  /** The number of complete positional arguments so far. */
   positions: number;
   /** The option whose value is being typed; undefined if the last word is not a value. */
   open: Option | undefined;

@@ -9,8 +9,9 @@ import { Refusal, TimedOut } from "../failure.ts";
 import type { EngineOptions, ImageOrder } from "./engine.ts";
 
 /**
- * Requests the evaluation of an image, and returns its result. Starts a workflow run; an open run is signalled to
- * evaluate once more, because it may have read the registry long ago. Throws Refusal if the run fails, and TimedOut.
+ * Requests the evaluation of an image, and returns its result. Starts a workflow run, or signals an open run to
+ * evaluate the image again, because that run may have read the registry long ago. Throws Refusal if the run fails, and
+ * TimedOut after `within` milliseconds without a result.
  */
 export async function askForImage(
   client: Client,

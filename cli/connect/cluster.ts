@@ -34,7 +34,9 @@ interface ManagementConfig {
   namespace: string;
 }
 
-/** Returns the clients for the current context. */
+/**
+ * Returns the cluster of the kubeconfig's current context; with `management`, profiles and configs are read from there.
+ */
 export function clusterOf(config: KubeConfig, name = "", management?: ManagementConfig): NamedCluster {
   const context = config.getContextObject(config.getCurrentContext());
   const { namespace = "" } = management ?? {};
@@ -58,7 +60,9 @@ export function clusterOf(config: KubeConfig, name = "", management?: Management
 /** Objects per page of the API server. */
 const pageSize = 500;
 
-/** Returns all objects of a kind, page by page, unparsed; none if the kind is not installed. */
+/**
+ * Returns all objects of a kind, unparsed, after reading all pages; throws the API's 404 if the kind is not installed.
+ */
 export async function listAll(kube: Kube, resource: Resource<unknown>, where: Where = {}): Promise<unknown[]> {
   const { group, version, plural } = resource;
   const { namespace, labelSelector } = where;
@@ -167,7 +171,10 @@ export function clusterFailure(server: string, error: unknown): unknown {
   return reason === undefined ? error : new Unreachable(`Failed to reach Kubernetes at ${server}: ${reason}`);
 }
 
-/** Returns a failure after which the read can be repeated, such as a restart of the API server; throws every other. */
+/**
+ * Returns the failure of a read that can be repeated, such as during a restart of the API server; throws every other
+ * failure.
+ */
 export function passingFailure(server: string, error: unknown): Unreachable {
   const failure = clusterFailure(server, error);
   if (failure instanceof Unreachable) return failure;

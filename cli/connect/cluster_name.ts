@@ -3,7 +3,7 @@ import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Terminal } from "../terminal.ts";
 import { UsageError } from "../usage_error.ts";
 
-/** Reads --cluster, else OSTLER_CLUSTER; returns "" without a name. */
+/** Reads --cluster, else OSTLER_CLUSTER; returns "" without a name, and throws UsageError for an invalid one. */
 export function clusterNameOf(
   { env }: Terminal,
   { cluster = env["OSTLER_CLUSTER"] ?? "" }: { cluster?: string },
@@ -17,7 +17,10 @@ export function isClusterName(text: string): boolean {
   return /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(text);
 }
 
-/** Returns the pool with its cluster's name, if the cluster has one: both make up the workflow id. */
+/**
+ * Adds the name of the cluster to a pool, because the workflow id contains both; returns the pool unchanged if the name
+ * is "".
+ */
 export function inCluster(cluster: string, pool: PoolRef): PoolRef {
   return cluster === "" ? pool : { cluster, ...pool };
 }

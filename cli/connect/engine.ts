@@ -42,7 +42,9 @@ export interface Engine {
    * start a run if none is open, because they also affect the next run.
    */
   send(order: Order): Promise<Answer>;
-  /** Returns the progress of the open run; undefined if no run is open, or it does not answer within two seconds. */
+  /**
+   * Returns the progress of the open run; undefined if no run is open, or the run does not answer within two seconds.
+   */
   progress(pool: PoolRef): Promise<Progress | undefined>;
   /** Returns the plan that a worker makes of a pool now; each wave names at most 20 machines. */
   plan(pool: PoolRef): Promise<RolloutPlan>;

@@ -1,11 +1,16 @@
-/** Optional reads: a command without the permission for one continues, and shows the missing permission. */
+/**
+ * Reads that are optional: if the user lacks the permission for one, the command continues and shows the permission.
+ */
 import { statusOf } from "../../activities/kube/status.ts";
 
 /** Collects the missing permissions of one command. */
 export class MissingPermissions {
   readonly #missing = new Set<string>();
 
-  /** Returns undefined if the user is not allowed to read, and notes the permission, such as "list nodes". */
+  /**
+   * Returns the result of a read; if the user is not allowed to read, notes `permission`, such as "list nodes", and
+   * returns undefined.
+   */
   async reading<T>(permission: string, work: Promise<T>): Promise<T | undefined> {
     try {
       return await work;

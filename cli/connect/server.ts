@@ -11,6 +11,8 @@ export interface Server {
   service: Pick<NativeConnection, "workflowService" | "operatorService">;
   /** Returns whether the frontend answers a client that shows neither certificate nor API key. */
   asksNobody(): Promise<boolean>;
-  /** Runs requests that must end together within `ms` milliseconds. */
+  /**
+   * Runs `work`; each of its requests to Temporal fails if it is not answered within `ms` milliseconds of this call.
+   */
   within<T>(ms: number, work: () => Promise<T>): Promise<T>;
 }

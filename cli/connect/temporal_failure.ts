@@ -48,8 +48,8 @@ function statusIn(error: unknown): Error & { code: number } | undefined {
 }
 
 /**
- * Returns the cause of a failed request in one line: the native connection puts a whole error into its message, and its
- * `details` are empty.
+ * Returns the cause of a failed request in one line. Extracts it from the message, because errors of the native
+ * connection have a whole gRPC error there, and empty `details`.
  */
 export function transportReason(error: unknown): string {
   const [text = ""] = (error instanceof Error ? error.message : String(error)).split("\n");

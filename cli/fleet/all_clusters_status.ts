@@ -1,4 +1,4 @@
-/** `ostler status --all-clusters`: lists the pools with an open rollout of all clusters, from Temporal alone. */
+/** `ostler status --all-clusters`: lists the open rollouts of all clusters, from Temporal alone. */
 import type { World } from "../connect/world.ts";
 import type { StatusFlags } from "../rollout/status_command.ts";
 import type { Terminal } from "../terminal.ts";
@@ -29,7 +29,7 @@ export async function showAllClusters(terminal: Terminal, world: World, flags: S
   return 0;
 }
 
-// These flags select objects that only the API server of one cluster knows.
+// These flags need the API server of a cluster, which `--all-clusters` does not query.
 function refuseOthers(flags: StatusFlags): void {
   const { pool, namespace, selector, all, allNamespaces, watch } = flags;
   const others = { POOL: pool, "-n": namespace, "-l": selector, "--all": all, "-A": allNamespaces, "-w": watch };

@@ -22,7 +22,7 @@ export interface ClusterView {
   polling: Reply<Polling>;
   /** The number of open rollouts by phase, or by what they wait for. */
   rollouts: Reply<Record<string, number>>;
-  /** Epoch ms at which the first of the halted rollouts halted; missing if none of them reported its progress. */
+  /** Epoch ms at which the first of the halted rollouts halted; missing if no halted rollout reported its progress. */
   oldestHalt?: number;
   /** The number of open rollouts that did not report progress. */
   unheard: number;
@@ -39,7 +39,7 @@ export interface Fleet {
 
 type Asked = Pick<ClusterView, "cluster" | "place" | "polling">;
 
-/** Reads all clusters; throws only if Temporal does not answer at all. */
+/** Reads all clusters; throws only if the list of Schedules or the list of open rollouts cannot be read. */
 export async function readFleet(server: Server, now: () => number): Promise<Fleet> {
   const [names, { runs, total }] = await Promise.all([
     server.within(listMs, () => listNames(server)),
@@ -113,7 +113,9 @@ const givesUpAfter = 3;
 /** Phases in the order in which their runs are queried: halted rollouts come first. */
 const urgency = ["Halted", "RollingBack", "Rolling", "Repairing"];
 
-/** The number of QUERY_REJECT_CONDITION_NOT_OPEN in Temporal's API: closed runs are not queried. */
+/**
+ * The number of QUERY_REJECT_CONDITION_NOT_OPEN in Temporal's API, with which Temporal rejects queries of closed runs.
+ */
 const notOpen = 2;
 
 interface Asking {

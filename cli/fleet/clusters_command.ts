@@ -16,7 +16,10 @@ export interface ClustersFlags extends ConnectOptions {
   check?: boolean;
 }
 
-/** Prints one line per cluster, and the required actions below. */
+/**
+ * Prints one line per cluster, and the required actions below. Returns exit code 1 if `check` is set and a cluster
+ * needs action, else 0.
+ */
 export async function showClusters(terminal: Terminal, world: World, flags: ClustersFlags): Promise<number> {
   const fleet = await fromTemporal(world, (server) => readFleet(server, world.now));
   const now = world.now();

@@ -6,7 +6,10 @@ import { notFound } from "../setup/refusals.ts";
 import { printable } from "../view/printable.ts";
 import { type Service, timeOf } from "./wire.ts";
 
-/** Milliseconds after which a poller is gone: a poll lasts a minute, and the next begins at once. */
+/**
+ * Milliseconds after its last poll at which a worker counts as gone: a poll lasts a minute, and the next begins at
+ * once.
+ */
 const pollMs = 90_000;
 
 /** Numbers of temporal.api.enums.v1.TaskQueueType and WorkerVersioningMode. */

@@ -5,7 +5,9 @@ import type { ClusterView } from "./cluster_view.ts";
 import type { Place, Renewals } from "./places.ts";
 import type { Polling } from "./pollers.ts";
 
-/** Milliseconds after which an open run of the Schedule counts as stuck. */
+/**
+ * A Schedule counts as stuck when a run has been open, or a planned run has been overdue, for this many milliseconds.
+ */
 const longMs = 15 * 60_000;
 
 /** The state of the Schedule. */

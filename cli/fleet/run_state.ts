@@ -24,7 +24,7 @@ export interface RunState {
   updated: string;
   /** Number of the current wave, from 1, and of all waves: "2/3"; "" without waves. */
   wave: string;
-  /** Epoch ms. */
+  /** Epoch ms since which the rollout has had its phase and reason; missing without progress. */
   since?: number;
   /** Why the progress is missing. */
   unheard?: string;

@@ -5,7 +5,10 @@ import { sharedNamespace } from "../../activities/kube/client.ts";
 import type { NamedCluster } from "../connect/cluster.ts";
 import type { World } from "../connect/world.ts";
 
-/** Milliseconds after its last renewal at which a Lease is abandoned, even if two clocks differ by some minutes. */
+/**
+ * A Lease counts as abandoned this many milliseconds after its last renewal; this is long, because the holder's clock
+ * may differ by some minutes.
+ */
 const longGone = 3_600_000;
 
 /** Watches a Lease for its duration; returns the Lease if the holder renews it, else undefined. */
@@ -26,7 +29,10 @@ async function renewedLease(
   return undefined;
 }
 
-/** Returns a sentence for each controller that runs, with the command that stops it. */
+/**
+ * Returns why the controller counts as running, with the remedy: one sentence about its `deployments` if there are any,
+ * else one for each Lease that is still renewed. Returns none if the controller is stopped.
+ */
 export async function whoIsAtWork(
   world: World,
   cluster: NamedCluster,
@@ -49,7 +55,7 @@ function scaleDown(deployment: string): string {
   return `kubectl -n ${namespace} scale deployment ${name} --replicas=0`;
 }
 
-/** Returns a sentence for each Operating System Manager that still runs. */
+/** Returns why Operating System Manager counts as running, with the remedy; none if it is stopped. */
 export async function osmAtWork(world: World, cluster: NamedCluster, profileNamespace: string): Promise<string[]> {
   const { osm } = await readAtWork(cluster.kube);
   // The cluster of the pools and the management cluster may each have a Lease.

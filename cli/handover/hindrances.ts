@@ -80,7 +80,10 @@ interface Reason {
   remedy: string;
 }
 
-/** Reasons of one kind that get a sentence each; a fleet has one per machine. */
+/**
+ * Maximum reasons of one kind that get a sentence each; all further ones share a sentence, because in a large fleet
+ * each pool can have a reason of its own.
+ */
 const mostReasons = 5;
 
 function named(planned: PlannedPool[], { which, isAccepted, words, remedy }: Reason): string[] {

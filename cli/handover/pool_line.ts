@@ -9,7 +9,7 @@ export interface PoolLine {
   /** Owner and revision of the config that the pool's machines boot from now. */
   boots: string;
   outcome: string;
-  /** The reason, or a hint. */
+  /** Why the pool has this outcome, or a hint; "" without either. */
   note: string;
 }
 
@@ -19,7 +19,10 @@ export interface ConfigLine {
   /** The profile as "namespace/name", and the version that it will have when Ostler runs. */
   profile: string;
   profileVersion: string;
-  /** The differences from the published config, in words. */
+  /**
+   * "refused", "new" if no config is published yet, "unchanged", or the number of files that differ from the published
+   * one.
+   */
   config: string;
   /** Files of machines that differ, without their contents, which can have secrets. */
   changes: { phase: string; path: string; change: "Added" | "Changed" | "Removed" }[];

@@ -31,7 +31,10 @@ interface ReleasePlan {
   belongings: Belonging[];
 }
 
-/** Runs the command; returns exit code 1 if something could not be removed. */
+/**
+ * Runs the command; returns exit code 1 if a step was refused, else 0. Except in a dry run, throws Refusal before the
+ * first change if a reason prevents the release.
+ */
 export async function release(terminal: Terminal, world: World, flags: ReleaseFlags): Promise<number> {
   const cluster = await world.cluster();
   const { profileNamespace, dryRun = false } = flags;

@@ -8,7 +8,10 @@ import { bootsOf, type PoolLine } from "./pool_line.ts";
 export interface PlannedPool extends Giving {
   /** Why Operating System Manager cannot render its config. */
   unrenderable?: string;
-  /** Why the rollout is unfinished: machine-controller would replace machines, or machines could fail to join. */
+  /**
+   * Why the pool is not ready for the release: without Ostler, machine-controller would replace machines, or machines
+   * could fail to join.
+   */
   unfinished?: string;
 }
 

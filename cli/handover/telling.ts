@@ -35,7 +35,7 @@ export class Telling {
     this.terminal.out(`${plainTable(rows, ["POOL", "PROFILE OF OSTLER", "CONFIG OF OSTLER", "NOTE"])}\n`);
   }
 
-  /** Prints the progress on a terminal, every 20 pools. */
+  /** Prints the progress after every 20 pools and at the end, if standard error is a terminal. */
   progress(verb: string, done: number, all: number): void {
     if (!this.terminal.isErrWatched || (done % 20 !== 0 && done !== all)) return;
     this.terminal.err(`${verb} ${done} of ${all}${done === all ? "\n" : "\r"}`);
@@ -60,7 +60,10 @@ export function few(names: readonly string[]): string {
   return `${names.slice(0, most).map((name) => `"${name}"`).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-/** Returns the failure of work on one pool as text; undefined without one. Throws failures that affect all pools. */
+/**
+ * Returns the failure of work on one pool as text; undefined without one. Throws errors that are not from the API
+ * server or an activity, because they affect all pools.
+ */
 export async function failureOf(work: Promise<void>): Promise<string | undefined> {
   try {
     await work;

@@ -14,7 +14,8 @@ const schedule = (server: Server): string => `Schedule "${renewalIdOf(server.clu
 
 /**
  * Removes the Schedule first, because it starts runs. Then terminates the open runs of the pools, because no worker
- * continues them. Leaves the runs alone if the Schedule belongs to another cluster.
+ * continues them. If the Schedule belongs to another cluster, changes nothing: throws Refusal, or in a dry run returns
+ * one refused step.
  */
 export async function releaseTemporal(
   server: Server,

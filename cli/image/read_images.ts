@@ -36,7 +36,7 @@ export interface ImageRow {
   createdAt: string;
 }
 
-/** Returns all OSImages that are readable, by name. */
+/** Returns all OSImages that can be parsed, sorted by name. */
 export async function readImages({ kube }: NamedCluster): Promise<ImageRow[]> {
   const objects = await listAll(kube, osImages);
   return objects.flatMap((object) => rowOf(object) ?? []).sort((a, b) => a.name.localeCompare(b.name));

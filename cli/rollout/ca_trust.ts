@@ -1,4 +1,7 @@
-/** Which CAs the machines of pools trust: from the bundles on their Rollouts, and the creation times of Machines. */
+/**
+ * Finds out which CAs the machines of pools trust, from the bundles in their Rollouts and the creation times of
+ * Machines.
+ */
 import { z } from "zod";
 import { casIn } from "../../activities/status/ca_bundle.ts";
 import type { Kube } from "../../activities/kube/client.ts";

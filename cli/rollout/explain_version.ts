@@ -14,7 +14,7 @@ interface VersionText {
   explanation?: UpgradeReason;
 }
 
-/** The longest message of a condition. */
+/** Maximum characters of the text about a condition. */
 const longest = 1_000;
 
 /** Returns the state of a NodeVersion as a paragraph; throws Refusal with similar names if it does not exist. */

@@ -14,8 +14,8 @@ export interface FoundMachine {
 }
 
 /**
- * Finds a machine by its name in the namespace, else by machine or node name in all readable namespaces; undefined if
- * missing.
+ * Finds a machine by its name in the namespace, else by machine or node name in all readable namespaces; returns
+ * undefined if no machine has this name.
  */
 export async function findMachine(
   cluster: NamedCluster,

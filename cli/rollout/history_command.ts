@@ -11,7 +11,7 @@ import { chosenBy, noPools, poolName, readRows } from "./pools.ts";
 const longestReason = 60;
 const head = ["ENDED", "REVISION", "IMAGE", "DIGEST", "MACHINES", "FAILED", "TOOK", "ACTOR", "OUTCOME"];
 
-/** Prints the history in the Rollouts; Temporal has older rollouts for its retention period. */
+/** Prints the history that the Rollouts contain; for older rollouts, see Temporal's web UI until its retention ends. */
 export async function showHistory(
   terminal: Terminal,
   world: World,

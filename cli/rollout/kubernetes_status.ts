@@ -46,7 +46,7 @@ export interface KubernetesRow {
   missing: string[];
 }
 
-/** Returns the row as data; null is unknown. */
+/** Returns the row as data; a value that is unknown, or that kubeadm did not record, is null. */
 export function kubernetesData({ recorded, controlPlanes, workers, etcd, skew, missing }: KubernetesRow): object {
   const unknown = (version: string): string | null => version || null;
   return {
@@ -62,7 +62,7 @@ export function kubernetesData({ recorded, controlPlanes, workers, etcd, skew, m
   };
 }
 
-/** The facts from which status and plan are made. */
+/** The facts from which the status of a NodeVersion, and the plan of its upgrade, are made. */
 export interface KubernetesFacts {
   row: KubernetesRow;
   nodes: readonly GroupNode[] | undefined;

@@ -74,7 +74,7 @@ async function follow(terminal: Terminal, world: World, { tell, patience: { text
       isAway = false;
     } catch (error) {
       const { message } = passingFailure(server, error);
-      // An outage is reported once; lines from its duration are printed afterwards.
+      // An outage is reported once; when it ends, the lines that occurred during it are printed.
       if (!isAway) terminal.err(`${message}; retrying\n`);
       isAway = true;
     }
@@ -88,7 +88,7 @@ interface Printing {
   lines: readonly Line[];
   format: Format;
   now: number;
-  /** Whether each line is printed by itself, because more will follow. */
+  /** Whether JSON and YAML are printed as one document per line, because more lines will follow. */
   stream: boolean;
 }
 

@@ -40,14 +40,17 @@ export interface MachineFacts {
 interface NodeState {
   name: string;
   ready: boolean;
-  /** Reason and message of a node that is not Ready. */
+  /** Reason and message of condition Ready; "" without that condition. */
   why: string;
-  /** RFC 3339. */
+  /** Time of the last transition of condition Ready, in RFC 3339; "" if unknown. */
   since: string;
   cordoned: boolean;
 }
 
-/** Reads the machine, its node, its pool and its run; optional facts are left out if they cannot be read. */
+/**
+ * Reads the machine, its node, its pool and its run; optional facts are left out if they cannot be read. Throws Refusal
+ * if the machine was deleted.
+ */
 export async function readMachineFacts(
   world: World,
   { found, profileNamespace }: { found: FoundMachine; profileNamespace: string },
@@ -123,8 +126,8 @@ async function readNode(world: World, name: string): Promise<{ node: NodeState |
   return { node: state };
 }
 
-// Machines report under their host name, which some clouds choose, so every name and address of a machine is tried. The
-// user may not be allowed to read the ConfigMap of reports.
+// Machines report under their host name, which some clouds choose, so every name and address of a machine is tried. If
+// the ConfigMap of reports cannot be read, for example without permission, both facts are unknown.
 async function readReport(
   world: World,
   owner: PoolRef,

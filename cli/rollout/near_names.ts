@@ -15,7 +15,7 @@ export function nearText(wanted: string, names: Iterable<string>): string {
   return near.length === 0 ? "" : `; did you mean ${near.join(" or ")}?`;
 }
 
-// The Levenshtein distance: the minimum of letters that are inserted, deleted or replaced.
+// The Levenshtein distance: the minimum number of letters to insert, delete or replace.
 function distance(left: string, right: string): number {
   let row = Array.from({ length: right.length + 1 }, (_, index) => index);
   for (let i = 1; i <= left.length; i++) {

@@ -9,7 +9,10 @@ import { ifAllowed, listAll } from "../connect/cluster.ts";
 
 const { group, version, plural } = nodePools;
 
-/** Returns the NodePool of a pool in that shape; undefined if it does not exist, or the pool is of another kind. */
+/**
+ * Returns the NodePool of a pool, in the shape of a MachineDeployment; undefined if the NodePool does not exist, or the
+ * pool is of another kind.
+ */
 export async function readNodePoolObject(kube: Kube, pool: PoolRef): Promise<unknown> {
   const name = nodePoolOf(pool);
   if (name === undefined) return undefined;
@@ -17,7 +20,10 @@ export async function readNodePoolObject(kube: Kube, pool: PoolRef): Promise<unk
   return asPool(await ifFound(kube.custom.getNamespacedCustomObject({ group, version, plural, namespace, name })));
 }
 
-/** Returns all NodePools; none if their CRD is not installed, or the user is not allowed to list them. */
+/**
+ * Returns all NodePools, in the shape of MachineDeployments; none if their CRD is not installed, or the user is not
+ * allowed to list them.
+ */
 export async function listNodePools(
   kube: Kube,
   where: { namespace?: string; labelSelector?: string },
@@ -26,7 +32,10 @@ export async function listNodePools(
   return (found ?? []).map(asPool).filter((each) => each !== undefined);
 }
 
-/** Returns a NodePool in the form of a pool, with 0 replicas, because only its Rollout has the number of nodes. */
+/**
+ * Returns a NodePool in the shape of a MachineDeployment, with 0 replicas, because only its Rollout has the number of
+ * nodes.
+ */
 function asPool(object: unknown): unknown {
   // An invalid NodePool must not hide the others.
   const { data } = z.object({ metadata: NodePool.shape.metadata }).safeParse(object);

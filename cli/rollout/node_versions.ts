@@ -18,7 +18,7 @@ export interface VersionRow {
   components: string;
   /** The condition Ready; its fields are empty before the first evaluation. */
   ready: { status: string; reason: string; message: string };
-  /** The last stage that is released; undefined before the first. */
+  /** The last stage that is released; undefined if no stage is released yet. */
   released: Stage | undefined;
   groups: Record<Stage, PoolRow[]>;
   /** The wanted Kubernetes version, "" for none; `upgraded` is missing until a worker has read the control planes. */
@@ -39,7 +39,10 @@ export async function readVersions(cluster: NamedCluster, rows: readonly PoolRow
   return (await allVersions(cluster, rows)).filter(({ name }) => followed.has(name));
 }
 
-/** Returns a NodeVersion, even if no group follows it; throws Refusal with similar names if it does not exist. */
+/**
+ * Returns a NodeVersion with its groups among `rows`, even if no group follows it; throws Refusal with similar names if
+ * it does not exist.
+ */
 export async function needVersion(cluster: NamedCluster, name: string, rows: readonly PoolRow[]): Promise<VersionRow> {
   const all = await allVersions(cluster, rows);
   const found = all.find((each) => each.name === name);

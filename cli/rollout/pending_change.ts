@@ -53,7 +53,7 @@ export async function pendingChange(
   return changeBetween(before, after);
 }
 
-/** Compares two sides; pure. */
+/** Returns the difference between two templates; without `before`, there are no changes. Pure. */
 function changeBetween(before: Side | undefined, after: Side): PendingChange {
   const changes = before === undefined ? [] : templateChanges(before.template, after.template);
   return {
@@ -69,7 +69,8 @@ function summaryOf({ title, template, configDigest }: Side): Summary {
   return { title, image: imageOf(spec), kubelet: kubeletOf(spec), configDigest };
 }
 
-// The last good template is in the MachineSet with its hash; without one, the newest earlier revision counts as good.
+// The last good template is in the MachineSet with its hash; without such a MachineSet, the newest earlier revision
+// counts as good.
 async function goodSide(kube: Kube, { pool, status }: PoolRow, deployment: unknown): Promise<Side | undefined> {
   const uid = (deployment as { metadata?: { uid?: string } } | undefined)?.metadata?.uid;
   if (uid === undefined) return undefined;
@@ -86,7 +87,7 @@ async function goodSide(kube: Kube, { pool, status }: PoolRow, deployment: unkno
   return { title: `revision ${revisionOf(good)}`, template: good.spec?.template, configDigest };
 }
 
-// Without a selector in the object, the MachineSets of all pools are listed.
+// Without a selector in the object, the MachineSets of all pools in its namespace are listed.
 function labelsOf(deployment: unknown): { labelSelector?: string } {
   const { data } = MachineDeployment.safeParse(deployment);
   return data && hasSelector(data) ? { labelSelector: labelSelectorOf(data) } : {};

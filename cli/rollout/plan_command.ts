@@ -34,7 +34,7 @@ export interface PlanFlags extends ClusterFlags {
   profileNamespace?: string;
 }
 
-/** Plans that are read concurrently: each reads every machine of its pool. */
+/** Plans that are made concurrently; few, because each plan reads every machine of its pool. */
 const atOnce = 4;
 
 /**
@@ -139,7 +139,10 @@ async function planOfFile(
 
 // A worker plans scaling groups, because only workers can read the machines in a cloud.
 
-/** Returns the plan of a scaling group for its NodeVersion; a version that is not released yet blocks the plan. */
+/**
+ * Returns the plan of a scaling group for its NodeVersion; the plan is blocked if the NodeVersion is not released to
+ * the group yet.
+ */
 async function plannedForGroup({ cluster, engine }: PlanPlace, row: PoolRow): Promise<Planned> {
   const { pool, replicas, follows } = row;
   const { metadata } = z.object({ metadata: Metadata }).parse(await readGroup(cluster.kube, pool));

@@ -29,7 +29,10 @@ export interface Planned {
   policy: string;
   /** When a run waits for approval of the plan. */
   approval: Rules["approval"];
-  /** Whether the plan is for the applied MachineDeployment: a plan for any other cannot be approved. */
+  /**
+   * Whether the plan is for the applied MachineDeployment; the plan for a change that is not applied cannot be
+   * approved.
+   */
   isApplied: boolean;
   replicas: number;
   /** Whether the pool has no machine yet. */
@@ -42,7 +45,7 @@ export interface Planned {
 export interface PlanPlace {
   cluster: NamedCluster;
   profileNamespace: string;
-  /** Has a worker plan the pools whose machines only workers can read. */
+  /** Connects to Temporal, so that a worker plans the pools whose machines only workers can read. */
   engine: () => Promise<Pick<Engine, "plan">>;
 }
 

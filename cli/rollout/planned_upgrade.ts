@@ -26,11 +26,14 @@ export interface UpgradePlan {
   kubernetes: KubernetesRow;
   /** The present step; undefined if the user may not read the facts that decide it. */
   step: UpgradeStep["step"] | undefined;
-  /** Reason and message of the present step; undefined if `step` is. */
+  /** Reason and message of the present step; undefined if `step` is undefined. */
   standing: UpgradeStanding | undefined;
-  /** The control planes in the order of their upgrades; undefined if `step` is. */
+  /** The control planes in the order of their upgrades; undefined if `step` is undefined. */
   order: PlannedUpgrade[] | undefined;
-  /** Why the upgrade would end before all control planes run the version. */
+  /**
+   * Why the upgrade would end before all control planes run the version; undefined if nothing would end it, or if
+   * `step` is undefined.
+   */
   end: UpgradeStanding | undefined;
   isApproved: boolean;
   findings: UpgradeFinding[];

@@ -106,7 +106,7 @@ export type HistoryRow = RolloutStatus["history"][number];
 /** One pool; `status` is missing before its first rollout. */
 export interface PoolRow {
   pool: PoolRef;
-  /** The generation of the MachineDeployment. */
+  /** The generation of the pool's object. */
   generation: number;
   replicas: number;
   /** The NodeVersion that a scaling group follows, and its stage. */
@@ -157,8 +157,8 @@ export function conditionOf(
 }
 
 /**
- * Returns the first number of "12/40", the machines that are updated and verified: `updatedReplicas` also counts held
- * machines.
+ * Returns the number of machines that are updated and verified: the first number of `updated`, such as "12/40". Without
+ * that number, returns `updatedReplicas`, which also counts held machines.
  */
 export function updatedCount({ updated, updatedReplicas }: RolloutStatus): number {
   const [, count] = /^(\d+)\//.exec(updated) ?? [];

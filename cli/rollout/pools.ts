@@ -77,7 +77,7 @@ function refOf(text: string, namespace: string): PoolRef {
   return withKind(second === undefined ? { namespace, name: first } : { namespace: first, name: second });
 }
 
-/** Returns the selected pools, by namespace and name; throws Refusal for a name that does not exist. */
+/** Returns the selected pools, sorted by namespace and name; throws Refusal for a name that does not exist. */
 export async function readRows(cluster: NamedCluster, chosen: Chosen): Promise<PoolRow[]> {
   return chosen.kind === "one" ? [await readRow(cluster, chosen.pool)] : await readMany(cluster, chosen);
 }

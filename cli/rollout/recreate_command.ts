@@ -82,7 +82,10 @@ interface PlannedRow {
   why?: string;
 }
 
-/** Returns the plan of a pool with outdated machines; throws Refusal if replaced machines would be outdated as well. */
+/**
+ * Returns the plan of a pool with outdated machines, or why nothing has to be requested. Throws Refusal if new machines
+ * would be outdated as well, or if the pool is deleted or being deleted.
+ */
 async function planOf(place: PlanPlace, row: TrustRow, now: number): Promise<PlannedRow> {
   const { cluster: { kube }, profileNamespace } = place;
   const { pool, isPublished, outdatedTemplates } = row;

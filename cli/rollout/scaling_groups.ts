@@ -16,14 +16,20 @@ export function withKind(pool: PoolRef): PoolRef {
   return nodePoolOf(pool) === undefined ? pool : { ...pool, kind: "NodePool" };
 }
 
-/** Returns the ScalingGroup of a pool in that shape; undefined if it does not exist, or the pool is of another kind. */
+/**
+ * Returns the ScalingGroup of a pool, in the shape of a MachineDeployment; undefined if the ScalingGroup does not
+ * exist, or the pool is of another kind.
+ */
 export async function readGroup(kube: Kube, pool: PoolRef): Promise<unknown> {
   const name = groupOfPool(pool);
   if (name === undefined) return undefined;
   return asPool(await ifFound(kube.custom.getClusterCustomObject({ ...place, name })));
 }
 
-/** Returns all ScalingGroups in that shape; none if their CRD is not installed, or the user may not list them. */
+/**
+ * Returns all ScalingGroups, in the shape of MachineDeployments; none if their CRD is not installed, or the user may
+ * not list them.
+ */
 export async function listGroups(kube: Kube, labelSelector: string | undefined): Promise<unknown[]> {
   const where = labelSelector === undefined ? {} : { labelSelector };
   const found = await ifAllowed(ifFound(listAll(kube, scalingGroups, where)));
@@ -36,7 +42,10 @@ const Group = z.object({
   spec: z.object({ nodeImage: z.string(), role: z.string().default("") }).optional().catch(undefined),
 });
 
-/** Returns a ScalingGroup in the form of a pool, with 0 replicas, because only its Rollout has the real number. */
+/**
+ * Returns a ScalingGroup in the shape of a MachineDeployment, with 0 replicas, because only its Rollout has the number
+ * of machines.
+ */
 function asPool(object: unknown): unknown {
   const { data } = Group.safeParse(object);
   if (!data) return undefined;

@@ -26,13 +26,16 @@ export interface Telling {
   engine: Engine | undefined;
   /** Maximum lines of the first read. */
   tail: number;
-  /** Epoch ms; older lines are left out. */
+  /** Epoch ms; the first read leaves out older lines. */
   from: number;
   /** Whether to include waits of the run between its steps. */
   waits: boolean;
 }
 
-/** Minimum steps to request: in the first read, and in later reads, which grow until they overlap the previous one. */
+/**
+ * Minimum steps to request in the first read, and in each later read; a later read requests more until its steps
+ * overlap those of the previous read.
+ */
 const lookedBack = { first: 500, later: 50 };
 
 /** Reads what happened to a pool; each call of `look` continues after the previous one. */
@@ -63,7 +66,8 @@ export class Story {
     return news.filter(({ at }) => at >= from).slice(-tail);
   }
 
-  // The first read returns as many steps as `tail`; later reads reach back to the oldest step that had not ended.
+  // The first read returns at least `tail` steps, if there are as many; later reads reach back to the oldest step that
+  // had not ended.
   async #steps(): Promise<Step[]> {
     const { pool, engine, tail, waits } = this.telling;
     const isTold = ({ kind }: Step): boolean => waits || kind !== "wait";

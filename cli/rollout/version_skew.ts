@@ -1,7 +1,10 @@
 /** The skew between Kubernetes versions that the published policy does not support; pure. */
 import { compareVersions, minorOf, plainStart } from "../../activities/kubernetes/versions.ts";
 
-/** A node with the version of its kubelet; `apiServer` is that of a control plane. Versions are "" if unknown. */
+/**
+ * A node with the version of its kubelet, and on a control plane the version of its API server. Versions are "" if
+ * unknown.
+ */
 interface SkewedNode {
   name: string;
   kubelet: string;
@@ -17,7 +20,7 @@ export interface BrokenSkew {
 
 /** Maximum minor versions by which a kubelet may be older than its API server, and by which API servers may differ. */
 const most = { kubelet: 3, servers: 1 };
-/** Nodes that a line names. */
+/** Maximum nodes that one message names. */
 const named = 3;
 
 const rules = {

@@ -16,7 +16,10 @@ import type { Engine } from "../connect/engine.ts";
 
 const lookMs = 1_000;
 
-/** Returns exit code 0 when all are ready; throws Refusal when one failed, and TimedOut after --timeout. */
+/**
+ * Returns exit code 0 when all selected pools are ready; throws Refusal when all rollouts have ended and one failed,
+ * and TimedOut after --timeout.
+ */
 export async function watchStatus(terminal: Terminal, world: World, flags: StatusFlags): Promise<number> {
   const patience = patienceOf(flags);
   const cluster = await world.cluster();

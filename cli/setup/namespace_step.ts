@@ -19,7 +19,9 @@ interface NamespaceFound {
   isThere: boolean;
 }
 
-/** Creates the namespace if it is absent; changes the retention of an existing one only when one is given. */
+/**
+ * Creates the namespace if it is absent; changes the retention of an existing namespace only if a retention is given.
+ */
 export async function ensureNamespace(server: Server, wish: NamespaceWish): Promise<NamespaceFound> {
   const about = `namespace "${server.namespace}"`;
   const { namespace, service: { workflowService } } = server;

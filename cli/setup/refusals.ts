@@ -1,7 +1,7 @@
 /** Refusals of Temporal in `ostler setup`. */
 import { codeOf, temporalFailure, transportReason } from "../connect/temporal_failure.ts";
 
-/** gRPC codes of missing permissions, and of calls that a server does not offer, such as Temporal Cloud. */
+/** gRPC codes of missing permissions, and of a call that a server such as Temporal Cloud does not offer. */
 const [permissionDenied, unimplemented, unauthenticated] = [7, 12, 16];
 
 /** gRPC codes of an absent object, and of one that another client has created in the meantime. */

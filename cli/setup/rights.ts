@@ -13,7 +13,7 @@ export interface Right {
   name?: string;
   /**
    * Set if the permission is needed in the management cluster, where the processes run. Permissions on profiles and
-   * configs do not need it, because these are always read from there.
+   * configs are without this field, because profiles and configs are always in the management cluster.
    */
   cluster?: "management";
 }
@@ -69,7 +69,7 @@ export function rightsOf(places: Places): Record<"ostler-controller" | "ostler-w
   };
 }
 
-/** Returns each verb on each resource of a group; both lists are separated by spaces. */
+/** Returns a permission for each verb on each resource of a group; `verbs` and `resources` are separated by spaces. */
 export function rights(verbs: string, group: string, resources: string): Right[] {
   return resources.split(" ").flatMap((resource) => verbs.split(" ").map((verb) => ({ verb, group, resource })));
 }

@@ -83,7 +83,10 @@ async function missingOf(cluster: NamedCluster, user: string, needed: Right[]): 
   return needed.filter((_, index) => !answers[index]);
 }
 
-/** Returns where a permission is needed; in a management cluster only one namespace of profiles is checked. */
+/**
+ * Returns the cluster and the namespace in which a permission is needed; permissions on profiles and configs in a
+ * management cluster are checked only in its namespace of profiles.
+ */
 function whereNeeded({ kube }: NamedCluster, right: Right): { kube: Kube; namespace: string | undefined } {
   const { group, namespace, cluster } = right;
   const { management } = kube;

@@ -27,7 +27,7 @@ export interface SetupFlags extends ConnectOptions {
 /** Milliseconds within which Temporal must have answered every request. */
 const patienceMs = 60_000;
 
-/** Runs the steps in order and prints each when it is done; exit code 1 if one was refused. */
+/** Runs the steps in order and prints each when it is done; returns exit code 1 if a step was refused, else 0. */
 export async function setUp(terminal: Terminal, world: World, flags: SetupFlags): Promise<number> {
   const retention = retentionOf(flags);
   const steps: Step[] = [];

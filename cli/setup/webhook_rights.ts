@@ -20,7 +20,10 @@ export interface WebhookRights {
 const pools = "operatingsystemmanager.k8c.io";
 const admission = "admissionregistration.k8s.io";
 
-/** Returns the permissions that `deploy/kubernetes/webhook` grants; with two clusters, those of the chart in each. */
+/**
+ * Returns the permissions that `deploy/kubernetes/webhook` grants; with a management cluster, the permissions that the
+ * chart grants in each of the two clusters.
+ */
 export function webhookRightsOf({ system, profiles }: Places, isSplit = false): WebhookRights[] {
   const readProfiles = rights("get", "operatingsystemmanager.k8c.io", "operatingsystemprofiles");
   const validating = rights("get update", admission, "validatingwebhookconfigurations");
@@ -64,7 +67,10 @@ interface WebhookLook extends WebhookRights {
   isHeld: boolean;
 }
 
-/** Infers the mode from the present permissions: no webhook, a self-made certificate, or a mounted one. */
+/**
+ * Returns whether the webhook has its permissions. Infers from the present ones whether no webhook is installed, or one
+ * with a self-made or a mounted certificate.
+ */
 export function judgeWebhook(
   { isForPools, judging, certificate, duties, own, isHeld }: WebhookLook,
   words: (missing: Right[]) => string,

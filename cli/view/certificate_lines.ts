@@ -14,7 +14,10 @@ import { duration } from "./durations.ts";
 import { plainTable } from "./plain_table.ts";
 import { printable } from "./printable.ts";
 
-/** Maximum rows for a NodeVersion that the user named, and for each of several. */
+/**
+ * Maximum rows: `mostCertificates` for a NodeVersion that the user named, `mostUrgent` for each NodeVersion below a
+ * list of pools.
+ */
 export const mostCertificates = 20;
 export const mostUrgent = 5;
 
@@ -79,7 +82,9 @@ function rowOf(terminal: Terminal, record: CertificateRecord, now: number): stri
   ];
 }
 
-/** Returns the day and its distance from now; the day is in UTC, because the local day can be another one. */
+/**
+ * Returns the day of the expiry in UTC, whatever the local time zone is, and its distance from `now`; "" if unknown.
+ */
 function expiryOf(expiresAt: string | undefined, now: number): string {
   if (expiresAt === undefined) return "";
   const time = Date.parse(expiresAt);

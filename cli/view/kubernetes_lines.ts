@@ -14,9 +14,9 @@ import { type Titled, titledLines } from "./titled_lines.ts";
 /** Maximum control planes in the table, without -o wide. */
 export const mostPlanes = 20;
 
-/** The longest text of a status. */
+/** Maximum characters of a text from a status. */
 const longest = 1_000;
-/** Problems of etcd that are shown. */
+/** Maximum problems of etcd that are shown. */
 const mostDoubts = 5;
 
 const providers = "no control plane is a node of this cluster, so the provider of the cluster upgrades Kubernetes";

@@ -89,7 +89,7 @@ interface Screen {
 // deno-lint-ignore no-control-regex -- these are the escapes of styles
 const style = /(\x1b\[[\d;]*m)/;
 
-/** Returns a line that is at most as wide as the screen; styles after the cut are closed. */
+/** Returns a line that is at most as wide as the screen; keeps the escapes after the cut, so that every style ends. */
 export function cutLine(line: string, columns: number): string {
   if (widthOf(line) <= columns) return line;
   let left = columns - 1;

@@ -119,7 +119,7 @@ function quarantineText({ member, row }: MachineFacts, { quarantine }: RolloutSt
   return `${quarantined}, and no machine of this change starts ${until}.`;
 }
 
-// Returns why no more machines start, for a machine that waits to start.
+// Returns why a machine that waits to start does not start now; "" if unknown.
 function waitText({ row, now, progress }: MachineFacts, status: RolloutStatus): string {
   const { paused, pausedBy, blockedReason, phase, message, underway, waves } = status;
   if (paused) {
@@ -229,7 +229,10 @@ function evidence({ member, lastEvent, bootReport, silence = "", node, forbidden
   ];
 }
 
-/** Returns the position of a machine to be replaced, and when its turn comes: "It is 7th of 9 in the order, in wave 2 of 3, at about 14:05.". */
+/**
+ * Returns the position of a machine in the order of replacement, and the estimated time of its replacement, such as "It
+ * is 2nd of 9 in the order, in wave 1 of 3, at about 14:05 (in 4 to 6 min) if nothing blocks it."
+ */
 function placeInLine({ waves, seconds, machines }: RolloutPlan, machine: string, now: number): string {
   const wave = waves.findIndex((one) => one.machines.includes(machine));
   const total = waves.reduce((sum, { size }) => sum + size, 0);

@@ -14,7 +14,7 @@ interface Story {
   now: number;
 }
 
-/** Returns the lines below the pool's name and columns, which the caller prints. */
+/** Returns the status as lines, without the pool's name and columns, which the caller prints above these lines. */
 export function poolStory(terminal: Terminal, story: Story): string[] {
   const { status } = story.row;
   if (status === undefined) return ["No rollout has started; the controller starts one when it runs"];

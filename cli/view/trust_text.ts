@@ -3,7 +3,10 @@ import type { TrustRow } from "../rollout/ca_trust.ts";
 import { styled, type Terminal } from "../terminal.ts";
 import { titleWidth } from "./pool_story.ts";
 
-/** Returns why a pool does not trust exactly the present CAs yet, most important first; none if it does. */
+/**
+ * Returns why it is not certain that all machines of a pool trust exactly the present CAs, most important reason first;
+ * none if they do.
+ */
 export function trustFaults(row: Omit<TrustRow, "pool" | "outdatedTemplates">): string[] {
   const { machines, lacking, unknown, trustingOthers, isPublished, isGiven } = row;
   if (!isGiven) return ["its machines do not get their CAs from Ostler: check them yourself"];

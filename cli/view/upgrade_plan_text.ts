@@ -68,7 +68,10 @@ function tableOf(order: readonly PlannedUpgrade[]): string[] {
   return plainTable(rows, ["ORDER", "CONTROL PLANE", "KUBELET", "COMPONENTS", "BY"]).trimEnd().split("\n");
 }
 
-/** Returns the reason that a worker reported, if the plan has another: a worker can read more than the user. */
+/**
+ * Returns the reason that a worker reported, if it differs from the reason in the plan: a worker can read more than the
+ * user.
+ */
 function reportLines({ version: { kubernetes: { upgraded } }, standing }: UpgradePlan): Titled[] {
   if (!upgraded || upgraded.status === "True" || upgraded.reason === standing?.reason) return [];
   return [["reported", `${printable(upgraded.reason, 60)}: ${printable(upgraded.message, longest)}`]];

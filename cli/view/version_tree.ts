@@ -9,7 +9,7 @@ import { printable } from "./printable.ts";
 
 /** Maximum groups of a stage that are named; with more, converged groups and the rest are only counted. */
 const shown = 20;
-/** The longest text of a condition. */
+/** Maximum characters of the text of a condition. */
 const longest = 1_000;
 const titles: Record<Stage, string> = { ControlPlane: "control planes", Workers: "workers" };
 

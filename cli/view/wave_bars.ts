@@ -62,7 +62,8 @@ function wavesOf(status: RolloutStatus, earlier: number): Wave[] {
   const { waves } = status;
   const updated = updatedCount(status);
   return waves.map(({ upTo, state, soakUntil }, index) => {
-    // After earlier waves, `upTo` does not give the size of the first wave in the status, which is not shown anyway.
+    // If the status leaves out earlier waves, `upTo` does not give the size of its first wave, but that wave is not
+    // shown anyway.
     const before = waves[index - 1]?.upTo ?? (earlier > 0 ? upTo : 0);
     const size = Math.max(0, upTo - before);
     // A wave that passed stays full, even if one of its machines is being repaired now.

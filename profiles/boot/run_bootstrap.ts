@@ -1,6 +1,6 @@
 import type { ProfilePhase } from "../schema.ts";
 
-/** Starts the first phase with cloud-init, without waiting for its end. */
+/** The cloud-init modules that start the service of the first phase, without waiting for the end of the phase. */
 export const runBootstrap: Pick<ProfilePhase, "modules"> = {
   modules: {
     runcmd: [

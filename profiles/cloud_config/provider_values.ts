@@ -70,13 +70,16 @@ export class ProviderValues {
     return field.split(".").reduce((value: unknown, key) => goField(asObject(value) ?? {}, key), this.#spec);
   }
 
-  /** Returns the literal text of a field, ignoring its reference; empty if it has none. */
+  /** Returns the literal text of a field, ignoring its reference; empty if the field has no literal text. */
   literal(field: string): string {
     const { literal } = this.#written(field);
     return literal === undefined ? "" : String(literal);
   }
 
-  /** Returns the value of an environment variable; empty if not set. Throws ProfileRefused if it must not be used. */
+  /**
+   * Returns the value of an environment variable; empty if not set. Throws ProfileRefused if the variable must not be
+   * used.
+   */
   variable(name: string): string {
     if (withheld(name) in this.#found) {
       throw refused(

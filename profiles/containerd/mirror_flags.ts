@@ -9,7 +9,8 @@ export interface Mirror {
   overridePath: boolean;
 }
 
-// A host with an optional port and path; the pattern of Operating System Manager does not allow a port.
+// Matches REGISTRY=MIRROR, where the registry is `*`, `_default`, or a host with an optional port and path; the pattern
+// of Operating System Manager does not allow a port.
 const legacyEntry = /^([A-Za-z0-9.-]+(?::\d+)?(?:\/[A-Za-z0-9._/-]*)?|\*|_default)=(.*)$/;
 
 /** Returns the mirrors of both flags, in no particular order. */

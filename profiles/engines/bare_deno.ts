@@ -1,4 +1,4 @@
-/** Starts Deno processes without permissions that can only use their own pipes. */
+/** Starts Deno processes that have no permissions, and can use only their own pipes. */
 
 /** The limits of a process that the operating system enforces. */
 export interface ProcessLimits {
@@ -27,9 +27,9 @@ const pagesPerMiB = 16;
 const laterOptimised = "--wasm-tiering-budget=65000000";
 
 /**
- * Starts the module without any permission. The operating system limits its processor time, and its memory outside the
- * heap. Where it cannot, only V8's limit of the heap and the time limits of the parent apply. The process gets only the
- * environment variables that Deno needs to find its cache.
+ * Starts the module without any permission. The operating system limits the processor time of the process, and its
+ * memory outside the heap. On a system that cannot limit these, only V8's limit of the heap and the time limits of the
+ * parent apply. The process gets only the environment variables that Deno needs to find its cache.
  */
 export function startBareDeno(module: URL, { heapMiB, cpuSeconds }: ProcessLimits): Deno.ChildProcess {
   const limits = [`ulimit -c 0`, `ulimit -t ${cpuSeconds}`, `ulimit -d ${(reservedMiB + heapMiB * heaps) * 1024}`];

@@ -52,7 +52,7 @@ function globalClasses(): unknown[] {
   return values.filter((value) => typeof value === "function");
 }
 
-/** Removes the static properties of RegExp that reveal the last match, even one of another render. */
+/** Removes the static properties of RegExp that reveal the last match, which can be from another render. */
 function forgetMatches(): void {
   const harmless = ["length", "name", "prototype", "escape"];
   for (const name of Object.getOwnPropertyNames(RegExp)) if (!harmless.includes(name)) deleteProperty(RegExp, name);

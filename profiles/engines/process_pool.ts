@@ -35,7 +35,10 @@ const defaultLimits: PoolLimits = {
   idleMs: 120_000,
 };
 
-/** Milliseconds of processor time for each file in that search; a webhook must answer within eight seconds. */
+/**
+ * Milliseconds of processor time for each file in the search for the file that exceeded a limit; few, because a webhook
+ * must answer within eight seconds.
+ */
 const blameMs = 2_000;
 
 /**
@@ -76,7 +79,8 @@ export class ProcessPool implements TemplateEngine {
 
   /**
    * Returns the fault with the file that exceeded a limit. To find this file, renders the snippets without a file, then
-   * each file alone. Returns the fault without a file if the search takes too long.
+   * each file alone. Returns the fault without a file if the snippets alone exceed the limit, or if the search does not
+   * find a file in time.
    */
   async #placed(request: TemplateRequest, fault: RunawayFault, asked?: AbortSignal): Promise<RunawayFault> {
     const late = AbortSignal.timeout(this.#limits.searchMs);
@@ -85,7 +89,7 @@ export class ProcessPool implements TemplateEngine {
     const alone = request.files.map((file) => [file]);
     for (const files of Object.keys(request.snippets).length === 0 ? alone : [[], ...alone]) {
       if (signal.aborted) break;
-      // The whole request exceeded a limit, so its only file did, and does not need another render.
+      // If the request has only this file, the file exceeded the limit, so it does not need another render.
       if (files.length === request.files.length) return new RunawayFault(fault.message, files[0]?.path);
       try {
         await this.#renderIn({ ...request, files }, patience);
@@ -130,7 +134,7 @@ export class ProcessPool implements TemplateEngine {
     if (this.#slots.size < this.#limits.processes) return this.#addSlot(scope);
     const [[name, oldest] = []] = this.#slots;
     if (name !== undefined) this.#slots.delete(name);
-    // The oldest slot finishes its work first; the new process starts after its end, so the maximum is never exceeded.
+    // The new process starts after the oldest slot has finished its work and ended, so the maximum is never exceeded.
     return this.#addSlot(scope, oldest?.stop());
   }
 

@@ -193,7 +193,7 @@ const isProcessorTimeKnown = Deno.build.os === "linux";
 const tickMs = 10;
 
 /**
- * The fields utime and stime after the name, which can contain any character:
+ * Positions of the fields utime and stime, counted after the process name, because the name can contain any character:
  * https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
  */
 const [utime, stime] = [11, 12];

@@ -4,7 +4,7 @@ import type { RenderProcess } from "./render_process.ts";
 import { RunawayFault } from "./template_engine.ts";
 import { untilAborted } from "./until_aborted.ts";
 
-/** The limits of the templates of a phase. */
+/** The limits of each render in a slot, and of the process of the slot. */
 export interface SlotLimits extends RenderLimits {
   /** The limit of a render in processor time if the system reports it, else by the clock. */
   renderMs: number;

@@ -34,5 +34,5 @@ export class TemplateFault extends Error {
   }
 }
 
-/** Thrown if templates were stopped because they exceeded a limit; rendering them again would take as long. */
+/** Thrown if templates were stopped because they exceeded a limit; they would exceed the limit in every render. */
 export class RunawayFault extends TemplateFault {}

@@ -80,7 +80,7 @@ function moduleText({ modules = {}, packages = [] }: OsConfigPhase): string {
   ].join("");
 }
 
-// If one command is not parsed as a string, cloud-init runs none of them.
+// Items are quoted where necessary, because cloud-init runs no command of a list if one item is not parsed as a string.
 function listText(key: string, items: readonly string[]): string {
   return sectionText(key, items.map((item) => `\n- ${yamlString(item)}`));
 }
@@ -89,7 +89,7 @@ function sectionText(key: string, entries: readonly string[]): string {
   return entries.length > 0 ? `\n${key}:${entries.join("")}\n` : "";
 }
 
-// cloud-init needs a boolean for auto-attach.
+// A boolean is written without quotes only for auto-attach, for which cloud-init needs a boolean.
 function subscriptionText(key: string, value: string): string {
   const isBare = isWhole(value) || (key === "auto-attach" && isBoolean(value));
   return `\n    ${yamlString(key)}: ${isBare ? value : yamlString(value)}`;

@@ -15,7 +15,8 @@ interface EdgeFetch {
 /**
  * Returns the script that an administrator starts on an edge machine, with the steps of Operating System Manager: it
  * fetches the bootstrap user-data, applies it with cloud-init and starts bootstrap.service. It sends the token only to
- * an API server that the CA confirms, and never shows it: everybody on the machine can read a command line.
+ * an API server that the CA confirms, and never puts the token on a command line, which everybody on the machine could
+ * read.
  */
 export function edgeScript({ apiServer, caPem, token, secret }: EdgeFetch): string {
   const address = `${apiServer}/api/v1/namespaces/${secretsNamespace}/secrets/${secret}`;

@@ -26,8 +26,8 @@ function lastOfEachPath(files: FileEntry[]): FileEntry[] {
 }
 
 function fileOf({ path, source, mode }: FileEntry): object {
-  // Ignition before 3.4.0 drops these bits.
+  // Ignition before 3.4.0 drops the setuid, setgid and sticky bits.
   if (mode > 0o777) throw ignitionRefused(`file "${path}": version 3.3.0 has no setuid, setgid and sticky bits`);
-  // Without overwrite, Ignition fails at a file of the image or of the first phase.
+  // Without overwrite, Ignition fails if the file already exists in the image, or was written by the first phase.
   return { path, overwrite: true, contents: { source }, mode };
 }

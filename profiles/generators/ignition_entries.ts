@@ -20,7 +20,7 @@ interface UnitEntry {
   name: string;
 }
 
-/** The contents of a phase, independent of the version of the specification. */
+/** The contents of a phase, in a form that does not depend on the version of the Ignition specification. */
 interface IgnitionEntries {
   /** SSH keys of user core. */
   keys: string[];
@@ -46,8 +46,8 @@ export function ignitionEntries(request: UserDataRequest): IgnitionEntries {
 }
 
 /**
- * Returns what a phase defines twice, in words: a path that is a file and a unit or its drop-in, or a unit or drop-in of
- * the same name. Ignition fails at the second one and leaves the machine in its initramfs
+ * Returns what a phase defines twice, in words: a path that is a file and a unit or its drop-in, or a unit or drop-in
+ * of the same name. Ignition fails at the second definition and leaves the machine in its initramfs
  * (https://github.com/coreos/ignition/issues/881).
  */
 export function definedTwice({ files, units = [] }: Pick<OsPhase, "files" | "units">): string[] {

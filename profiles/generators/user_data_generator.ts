@@ -1,6 +1,9 @@
 import type { OsConfigPhase } from "../os_config.ts";
 
-/** bootstrap: the provider passes the user-data to a new machine; provisioning: the machine then fetches it itself. */
+/**
+ * The phase of a boot. bootstrap: the provider passes the user-data of this phase to a new machine; provisioning: the
+ * machine then fetches the user-data of this phase itself.
+ */
 export type Phase = "bootstrap" | "provisioning";
 
 /** The input for the user-data of one phase. */

@@ -42,8 +42,8 @@ export function yamlEscape(text: string): string {
 
 /**
  * Returns key and text as a block of lines, `indent` columns to the right of the key. With `keep`, the parsed block
- * ends in one newline (even if the text has none), else in none. If a parser would misread the block, its header states
- * the indentation, or the text is quoted instead.
+ * ends in one newline (even if the text has none); without `keep`, it ends in no newline. If a parser would misread the
+ * block, its header states the indentation, or the text is quoted instead.
  */
 export function yamlBlock(key: string, text: string, { indent, keep }: { indent: number; keep: boolean }): string {
   const isMisread = startsIndented.test(text);

@@ -1,6 +1,9 @@
 import type { Parameter } from "../parameter.ts";
 
-/** Has the kubelet's own default, because all systems of Ostler's profiles except Amazon Linux 2 use cgroup v2. */
+/**
+ * The parameter for the kubelet's setting failCgroupV1. Its default is that of the kubelet, because all systems of
+ * Ostler's profiles except Amazon Linux 2 use cgroup v2.
+ */
 export const failCgroupV1: Parameter = {
   type: "boolean",
   description: "Whether the kubelet refuses to start on a machine that has only cgroup v1",

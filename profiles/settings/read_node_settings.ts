@@ -2,8 +2,8 @@ import { conflictsOf, NodeSettings } from "../node_settings.ts";
 import { type ReadFile, readSettings, type SettingSources } from "./read_settings.ts";
 
 /**
- * Returns the settings for rendering machines; throws one error that names every invalid setting.
- * `rest` has the arguments and `restOfFile` the keys of other settings; `readFile` gets paths unchanged.
+ * Returns the settings for rendering machines; throws one error that names every invalid setting. `rest` has the
+ * arguments, and `restOfFile` the keys of the file, that are not settings of machines; `readFile` gets paths unchanged.
  */
 export function readNodeSettings(
   sources: SettingSources,

@@ -43,7 +43,7 @@ export const truthPairs: z.ZodType<Record<string, boolean>, string> = readBy((va
 /** Empty text, or at least one certificate in PEM. */
 export const certificates = text.refine((pem) => pem === "" || hasCertificate(pem), "must hold a certificate in PEM");
 
-/** Returns a schema for what `read` returns; text for which it returns undefined is invalid. */
+/** Returns a schema for what `read` returns; text for which `read` returns undefined is invalid. */
 export function readBy<T>(read: (text: string) => T | undefined, wanted: string): z.ZodType<T, string> {
   return text.transform((value, context) => {
     const found = read(value.trim());
