@@ -1,4 +1,4 @@
-/** Finds in Deno's node_modules the named packages and, through the links beside each, the packages that they need. */
+/** Finds the named packages in Deno's node_modules, and their dependencies through the links beside each package. */
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 

@@ -42,7 +42,10 @@ export function goModules(text: string, program: string): Material[] {
   });
 }
 
-/** Returns the entries of Ostler itself and of Deno, in the version that runs this process, as the image does. */
+/**
+ * Returns the entries of Ostler itself and of Deno. The version of Deno is that of this process, which the build of the
+ * image runs with the Deno of the image.
+ */
 export function ownPackages(version: string): Material[] {
   const deno = process.versions["deno"] ?? "";
   return [

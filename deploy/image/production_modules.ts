@@ -45,7 +45,10 @@ async function removeDeadLinks(folder: string): Promise<void> {
   }
 }
 
-/** Removes Deno's markers for skipped build scripts: Deno writes them in some builds only, so images would differ. */
+/**
+ * Removes Deno's markers for skipped build scripts: Deno writes them in some builds only, so that two images of the
+ * same source would differ.
+ */
 async function removeMarks(place: string): Promise<void> {
   const marks = (await readdir(place)).filter((name) => name.startsWith(".scripts-"));
   for (const name of marks) await rm(join(place, name));

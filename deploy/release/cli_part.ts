@@ -95,9 +95,9 @@ async function install(folder: string, { os, arch, triple }: System): Promise<vo
     `{ "imports": { "./activities/kube/client_node.ts": "./client_node.js" } }\n`,
   );
   const store = join(folder, "node_modules/.deno");
-  // The command needs neither the packages that bundle workflows, nor those that test pages, nor the bundled Kubernetes
-  // client.
-  // Of the SDK, it needs neither the native libraries for other systems nor their sources.
+  // The command needs neither the packages that bundle workflows, nor those that test pages, nor the package of the
+  // Kubernetes client, of which it has a bundle. Of the Temporal SDK, it needs neither the native libraries for other
+  // systems nor their sources.
   for (const each of await readdir(store)) {
     if (/^(@swc\+|playwright-core@|@kubernetes\+client-node@)/.test(each)) {
       await rm(join(store, each), { recursive: true });

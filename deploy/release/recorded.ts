@@ -22,8 +22,8 @@ export async function recordsOf(version: string): Promise<string[]> {
 }
 
 /**
- * Throws if the newest record of a version differs from the objects that it installs now, because later versions are
- * tested against that record.
+ * Throws if a version has no record, or if its newest record, against which later versions are tested, differs from the
+ * objects that the version installs now.
  */
 export async function requireRecord(helm: string, version: string): Promise<void> {
   const newest = (await recordsOf(version)).at(-1);

@@ -30,7 +30,7 @@ interface Making {
   readonly bases: BaseImage[];
 }
 
-/** Builds files of a release, and returns their names. */
+/** Builds one part of a release: writes its files, and returns their names. */
 type Part = (making: Making) => Promise<string[]>;
 
 /**

@@ -19,8 +19,8 @@ export interface Following<T extends KubernetesObject> {
 const giveUpAfterSeconds = 600;
 
 /**
- * Watches a collection until the signal aborts, and returns its cache. Restarts the watch after each error. Stops it
- * for good when errors have followed each other for ten minutes, with at most a minute between two of them.
+ * Watches a collection until the signal aborts, and returns its cache. Restarts the watch after each error. Stops the
+ * watch for good when errors have occurred for ten minutes, with at most a minute from each error to the next.
  */
 export async function follow<T extends KubernetesObject>(following: Following<T>): Promise<ListWatch<T>> {
   const { connection, path, list, signal, log } = following;

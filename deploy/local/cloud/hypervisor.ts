@@ -58,7 +58,10 @@ export class Hypervisor {
     await settled(this.#connection.custom.createNamespacedCustomObject({ ...collection(order), body }), [409]);
   }
 
-  /** Reports the instance as running at `own`, else at its current address, else at a new one; returns the address. */
+  /**
+   * Reports that the instance runs, and returns the reported address: `own` if given, else the address that the
+   * instance has, else a new one.
+   */
   async ensureAddress(order: MachineOrder, own?: string): Promise<string> {
     const { custom } = this.#connection;
     const instance: VirtualMachineInstance = await custom.getNamespacedCustomObject(object(order));
@@ -80,7 +83,7 @@ export class Hypervisor {
     return Buffer.from(data, "base64").toString("utf8");
   }
 
-  /** Reads a Node; undefined if it does not exist. */
+  /** Returns a Node; undefined if it does not exist. */
   async readNode(name: string): Promise<V1Node | undefined> {
     try {
       return await this.#connection.core.readNode({ name });
@@ -95,7 +98,7 @@ export class Hypervisor {
     await settled(this.#connection.core.deleteNode({ name }));
   }
 
-  /** Deletes the instance; an absent instance counts as success. */
+  /** Deletes the instance of a VirtualMachine; an absent instance counts as success. */
   async deleteInstance(order: MachineOrder): Promise<void> {
     await settled(this.#connection.custom.deleteNamespacedCustomObject(object(order)));
   }

@@ -30,8 +30,8 @@ export class Machine implements CloudMachine {
     this.#context = context;
     this.#facts = { name: order.name, ordinal, image: order.image };
     this.#signal = AbortSignal.any([context.signal, this.#life.signal]);
-    // The durations are drawn now, so that the order of later events does not decide which machine is slow, and from
-    // the ordinal, because names are random.
+    // The durations are drawn when the machine is created, so that the order of later events does not decide which
+    // machine is slow. They depend on the machine's ordinal, because its name is random.
     const random = randomStream(context.seed, `machine/${ordinal}`);
     this.#bootSeconds = between(random, context.script.current.bootSeconds);
     this.#readySeconds = between(random, context.script.current.readySeconds);

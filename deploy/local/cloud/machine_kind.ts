@@ -3,7 +3,10 @@ import type { Hypervisor } from "./hypervisor.ts";
 import type { Script } from "./script.ts";
 import type { MachineOrder } from "./virtual_machine.ts";
 
-/** The phase of a machine. */
+/**
+ * The phases of a machine: those of its boot in order, then "failed" (the boot failed), "dead" (the machine was killed)
+ * and "deleted".
+ */
 export type MachinePhase =
   | "waiting-for-instance"
   | "waiting-for-address"

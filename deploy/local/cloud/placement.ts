@@ -5,7 +5,8 @@ type PodsOn = ReadonlyMap<string, number>;
 
 /**
  * Chooses a node for a pod: among the nodes that accept it, the one with the fewest related pods, then with the fewest
- * pods, then by name; undefined if no node accepts it. With anti-affinity, no node with a related pod accepts it.
+ * pods, then by name; undefined if no node accepts it. If the pod has anti-affinity, a node with a related pod does not
+ * accept it.
  */
 export function placePod(
   pod: V1Pod,

@@ -26,7 +26,7 @@ export interface Fault {
   afterSeconds?: number;
 }
 
-/** The behavior of machines. */
+/** The behavior of the machines of a simulated cloud, including their faults. */
 export interface CloudScript {
   /** Seconds from VirtualMachine to kubelet start, without the duration of API calls. */
   bootSeconds: Range;
@@ -77,7 +77,7 @@ export class Script {
     return this.#current;
   }
 
-  /** Changes the script from now on; a new list of faults resets the counts. */
+  /** Changes the script from now on; with a new list of faults, no fault counts as used. */
   change(change: ScriptChange): void {
     const next = { ...this.#current, ...change };
     checkScript(next);

@@ -271,11 +271,11 @@ const deadMs = 2_000;
 
 /**
  * Returns whether a rollout is in its middle: one machine is replaced and the next new machine boots. In a pool of one
- * machine, its new machine boots.
+ * machine, the middle is when its new machine boots.
  */
 export function isMiddle({ phase, underway, replacements }: Progress, replicas: number): boolean {
   if (phase !== "Rolling" || underway.length === 0) return false;
-  // Two machines were replaced between two snapshots, so the best moment has passed and any later one is accepted.
+  // With two replaced machines, the wanted moment has passed between two snapshots, so any later moment is accepted.
   if (replacements.length >= 2) return true;
   return underway.some(({ step }) => step === "Joining") && replacements.length >= Math.min(1, replicas - 1);
 }

@@ -17,7 +17,7 @@ export interface Ending {
   /** Whether the directory stays, so that people can read the logs. */
   readonly keepsDirectory: boolean;
   readonly text: string;
-  /** The object that `--json` prints instead of a report. */
+  /** The object that `--json` prints if the demo ended without a report; undefined otherwise. */
   readonly json: object | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The ground, which is the environment of machines, for the story that installs Ostler: has an image of Ostler that the
- * machines can pull, and Temporal on PostgreSQL if that is installed.
+ * The ground, which is the environment of machines, for the story that installs Ostler. It has an image of Ostler that
+ * the machines can pull, and Temporal on PostgreSQL if PostgreSQL is installed on this host.
  */
 import { join } from "node:path";
 import { nextVersion, ownVersion, repository } from "../installation/versions.ts";

@@ -1,4 +1,4 @@
-/** The facts of a Machine object that are shown. */
+/** The facts of a Machine object that the demo shows. */
 export interface MachineFacts {
   readonly name: string;
   readonly image: string;
@@ -8,13 +8,13 @@ export interface MachineFacts {
   readonly hasInstance: boolean;
 }
 
-/** The facts of a Node object that are shown. */
+/** The facts of a Node object that the demo shows. */
 export interface NodeFacts {
   readonly isReady: boolean;
   readonly isCordoned: boolean;
 }
 
-/** Everything known about one machine. */
+/** The facts of one machine in a snapshot. */
 export interface Sighting {
   readonly machine: MachineFacts;
   readonly node: NodeFacts | undefined;

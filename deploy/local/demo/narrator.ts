@@ -9,7 +9,7 @@ export interface LiveLine {
   readonly aside?: string;
 }
 
-/** Reports to people what happens. */
+/** Prints the progress of a demo for people. */
 export interface Narrator {
   /** Prints a text permanently. */
   say(text: string): void;

@@ -16,7 +16,7 @@ export interface DemoOptions {
    */
   readonly bootSeconds: number;
   readonly seed: number;
-  /** Seconds for which a story makes Temporal unreachable. */
+  /** Seconds for which story "installed" makes Temporal unreachable. */
   readonly cutSeconds: number;
   readonly keep: boolean;
   readonly json: boolean;

@@ -10,10 +10,10 @@ export interface Release {
 /** The pool of the demo. */
 export const pool: PoolName = { namespace: "kube-system", name: "pool" };
 
-/** The release at the start. */
+/** The release of the pool at the start of a story. */
 export const firstRelease: Release = { image: "docker://ostler.example/ubuntu:24.04-1", kubelet: "1.35.3" };
 
-/** The release at the end. */
+/** The release to which a story changes the pool. */
 export const nextRelease: Release = { image: "docker://ostler.example/ubuntu:24.04-2", kubelet: "1.36.1" };
 
 /** Path of the pool's MachineDeployment on the API server. */

@@ -17,7 +17,10 @@ const answerMs = 10_000;
 /** Follows the workflow runs of the pool: each change starts a run, which ends when the pool has converged. */
 export class Runs {
   readonly #client: Client;
-  /** The run of an earlier pool of the same name; undefined if there was none. */
+  /**
+   * Id of the newest run at the time of `open`, which belongs to an earlier pool of the same name; undefined if the
+   * workflow had no run.
+   */
   readonly #past: string | undefined;
   readonly #stopping = new AbortController();
   readonly #results = new Map<string, RollOutResult>();

@@ -32,7 +32,7 @@ export async function setScene(props: AsyncDisposableStack, setting: Setting): P
   const { narrator, waits, site, replicas, surge = 1, mayHalt = false } = setting;
   const { adminKubeconfig, temporal } = site.stack;
   const api = props.use(await ApiConnection.open(adminKubeconfig));
-  // A native connection, because Deno 2.9 crashes when the server closes an idle connection of Deno's own HTTP/2
+  // A native connection, because Deno 2.9 crashes when the server closes an idle connection of Deno's own HTTP/2 client
   // (github.com/denoland/deno/issues/36788).
   const connection = await NativeConnection.connect({ address: temporal.address });
   props.defer(() => connection.close());

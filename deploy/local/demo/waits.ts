@@ -9,7 +9,7 @@ export class Waits {
     return this.#ending.signal;
   }
 
-  /** The pending waits, in words. */
+  /** The names of the pending waits, joined by "and"; "nothing" if no wait is pending. */
   get pending(): string {
     return [...this.#pending].join(" and ") || "nothing";
   }

@@ -73,7 +73,8 @@ function undoSteps(scope: RunScope, record: RunRecord, others: readonly RunRecor
 
 async function sweepIfUp(socketPath: string, isAll: boolean, runId: string): Promise<void> {
   const api = new DockerApi(socketPath);
-  // If the engine is down, the next run that uses it removes these objects, which it finds by their labels.
+  // If the engine is down, the next run that uses the engine finds the objects of this run by their labels and removes
+  // them.
   const isUp = await api.get("/_ping").then(() => true, (error: unknown) => {
     if (["ENOENT", "ECONNREFUSED"].includes((error as { code?: string }).code ?? "")) return false;
     throw error;

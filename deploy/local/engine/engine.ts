@@ -39,16 +39,17 @@ export interface Engine {
    */
   runLabels(): Record<string, string>;
   /**
-   * Removes all objects with the run's labels, and restores this host's settings; rejects with a list of what remains.
+   * Removes all objects with the run's labels. If no other run needs them, also stops the engine that Ostler started,
+   * and restores this host's settings. Rejects with the steps that failed.
    */
   stop(): Promise<void>;
 }
 
 /**
  * Opens an engine for one run: an existing one or, if none can run machines and `install` is set, one that it installs
- * and starts. The objects of the run are removed by `stop`, or within seconds after this process has ended in any other
- * way. Throws an EngineError that lists all checked sockets and the cure, or an aborted signal's reason after the
- * cleanup.
+ * and starts. The objects of the run are removed by `stop`, or, if this process ends without `stop`, within seconds
+ * after its end. Throws an EngineError that lists all checked sockets and the cure, or an aborted signal's reason after
+ * the cleanup.
  *
  * `aimTestcontainers` makes testcontainers use the engine, through DOCKER_HOST. Dispose of its result before another
  * engine is opened, because while DOCKER_HOST is set, no other engine is checked.

@@ -1,4 +1,4 @@
-/** The facts of a failure, complete for a reader who saw no other output. */
+/** The facts that an error message states, so that the reader needs no other output to understand the failure. */
 interface EngineFailure {
   /** The attempted action, as it completes "Failed to …". */
   readonly attempt: string;

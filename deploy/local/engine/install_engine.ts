@@ -2,7 +2,7 @@ import { definedVariables, type Environment, findOnPath } from "../tools/environ
 import { runCommand } from "../tools/run_command.ts";
 import { engineError } from "./engine_error.ts";
 
-/** Options of the installation. */
+/** Options of `installEngine`. */
 export interface Installation {
   readonly env: Environment;
   readonly onProgress: (text: string) => void;

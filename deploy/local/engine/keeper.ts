@@ -1,5 +1,5 @@
 // Entry point of the keeper, a process beside the process of a run: opens an engine for the run, and cleans up after
-// the run when the keeper's input ends. Its input ends in any case when the process of the run ends, even if it is
+// the run when the keeper's input ends. The input ends whenever the process of the run ends, even if that process is
 // killed.
 import { closeDeadRuns, closeRun } from "./close_run.ts";
 import { reasonOf } from "./engine_error.ts";

@@ -39,14 +39,17 @@ export class KeeperLink {
     this.#child.stdin?.write(`${JSON.stringify(order)}\n`);
   }
 
-  /** Makes the keeper clean up; resolves when it has exited, and rejects with what remains. */
+  /**
+   * Makes the keeper clean up, and resolves when the keeper has exited; rejects with the reasons if the cleanup failed.
+   */
   async end(): Promise<void> {
     this.#child.ref();
     this.#child.stdin?.end();
     await this.#gone;
     if (this.#last?.kind === "closed") return;
     if (this.#last?.kind === "failed" || this.#order.isSweep) throw await this.#failure("close a Docker engine");
-    // The keeper was killed, so a new keeper cleans up after its run, as after any run whose process has ended.
+    // The keeper was killed, so a new keeper cleans up after the run of the killed one, as after any run whose process
+    // has ended.
     await new KeeperLink({ ...this.#order, isSweep: true }, this.#onProgress).end();
   }
 

@@ -1,6 +1,6 @@
 import type { MachineNetwork } from "./machine_network.ts";
 
-/** The first line of the keeper's input; the end of its input makes it clean up. */
+/** The first line of the keeper's input; when the input ends, the keeper cleans up. */
 export interface KeeperOrder {
   /** Whether to install and start an engine if none is found. */
   readonly install: boolean;

@@ -9,7 +9,7 @@ export interface MachineNetwork {
   readonly gateway: string;
 }
 
-/** Returns the name of a run's network and bridge, which fits the maximum length of a link's name. */
+/** Returns the name of a run's network and bridge, short enough for the name of a network interface. */
 export function networkName(runId: string): string {
   return `ostler-${runId}`;
 }

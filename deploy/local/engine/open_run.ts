@@ -26,7 +26,8 @@ interface ChosenEngine extends FoundEngine {
 }
 
 /**
- * Finds or starts an engine and creates a network for this run; after an error, `closeRun` releases what the run holds.
+ * Finds or starts an engine and creates a network for this run; the caller must call `closeRun` even after an error, to
+ * release what the run already holds.
  */
 export async function openRun(scope: RunScope, order: KeeperOrder, signal: AbortSignal): Promise<OpenedRun> {
   return await alone(scope, signal, async () => {
@@ -108,13 +109,18 @@ interface FoundEngine extends Fitness {
   readonly socketPath: string;
 }
 
-/** The result of a search: an engine, or one line for each checked socket. */
+/**
+ * The result of a search: the first suitable engine, if any, and one line with the reason for each unsuitable engine
+ * that was checked.
+ */
 interface SearchResult {
   readonly engine: FoundEngine | undefined;
   readonly unfit: readonly string[];
 }
 
-/** Returns only DOCKER_HOST if it is set, otherwise the standard sockets of engines. */
+/**
+ * Returns the standard sockets of engines; if DOCKER_HOST is set, returns only its socket, or why it cannot be used.
+ */
 export function engineSearch({ DOCKER_HOST: host, XDG_RUNTIME_DIR: runtime, HOME: home }: Environment): EngineSearch {
   if (host?.startsWith("unix://")) return { socketPaths: [host.slice("unix://".length)] };
   if (host) {
@@ -185,7 +191,8 @@ async function startEngine(folders: EngineFolders, env: Environment, signal: Abo
 function spawnDaemon(folders: EngineFolders, env: Environment): Promise<never> {
   const log = openSync(folders.logPath, "w", 0o600);
   const daemon = spawn("dockerd", daemonArguments(folders), {
-    // Its own session keeps Ctrl-C and the end of this process from stopping the daemon before its containers are gone.
+    // A session of its own keeps the daemon running after Ctrl-C or the end of this process, until its containers are
+    // gone.
     detached: true,
     stdio: ["ignore", log, log],
     env: definedVariables(env),

@@ -14,9 +14,10 @@ export function lacksSysResource(status: string): boolean {
 }
 
 /**
- * Returns a script that calls runc for containers without CAP_SYS_RESOURCE. On a host that lacks this capability, runc
- * would fail for a container that requests it: "unable to apply caps". The script removes the capability from the
- * bundle's config.json before runc creates a container, and from the process file before runc runs a command in one.
+ * Returns a script that calls runc, but requests CAP_SYS_RESOURCE for no container. On a host that lacks this
+ * capability, runc would fail for a container that requests it: "unable to apply caps". The script removes the
+ * capability from the bundle's config.json before runc creates a container, and from the process file before runc runs
+ * a command in a container.
  */
 export function wrapperScript(runc: string): string {
   return `#!/bin/sh

@@ -6,7 +6,7 @@ import type { Access } from "./temporal_front.ts";
 
 export const secretNames = { client: "temporal-client", server: "temporal-ca", notices: "ostler-notices" } as const;
 
-/** Returns all Secrets, to be applied. */
+/** Returns the manifests of all Secrets. */
 export function accessSecrets(access: Access, noticeUrl: string): ManifestObject[] {
   const { certificatePem, keyPem, caPem } = access;
   return [

@@ -37,7 +37,7 @@ export function valuesOf({ host, apiPort, noticePort }: Surroundings): object {
       // The API server's Service, and the endpoint of that Service.
       apiServer: { to: [...here, { ipBlock: { cidr: "10.96.0.1/32" } }], ports: [443, apiPort] },
       temporal: { to: here },
-      // The test scrapes from the node, which NetworkPolicies always allow.
+      // This installation's metrics are scraped from the node of each pod, which NetworkPolicies always allow.
       metrics: { from: [{ namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "monitoring" } } }] },
       workerEgress: [{ to: here, ports: [{ port: noticePort, protocol: "TCP" }] }],
     },

@@ -70,7 +70,7 @@ export interface ContainerHost {
   enforcePolicies(kubeconfig: string): Promise<void>;
   /** Returns the container of a machine; rejects if no machine has this name, or if the machine is not started yet. */
   machine(name: string): Promise<MachineContainer>;
-  /** Removes all machines and networks, and restores the settings of the host. */
+  /** Removes all machines and networks of this run; restores the settings of the host if no other run needs them. */
   stop(): Promise<void>;
 }
 

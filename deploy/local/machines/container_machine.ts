@@ -208,8 +208,8 @@ interface PodServices {
 }
 
 /**
- * Enforces the policies, exposes the API server, and writes the CNI config, without which a node is not Ready. Returns
- * true then; does nothing and returns false if the node has no address range for pods yet.
+ * Enforces the policies, exposes the API server, and writes the CNI config, without which a node is not Ready, and
+ * returns true. If the node has no address range for pods yet, does nothing and returns false.
  */
 async function connectPods(machine: MachineContainer, node: V1Node, services: PodServices): Promise<boolean> {
   const subnet = node.spec?.podCIDR;

@@ -3,7 +3,7 @@ import type { StoredFile } from "./stored_file.ts";
 /** Handles the requests of one part of the mirror; returns undefined if the path does not exist. */
 export type Answer = (request: Request, path: string) => Promise<Response | undefined>;
 
-/** Streams a stored file. */
+/** Returns a response that streams a stored file; for a HEAD request, a response with only the headers. */
 export async function sendFile(
   request: Request,
   { path, size }: Omit<StoredFile, "sha256">,

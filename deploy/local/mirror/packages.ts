@@ -96,7 +96,10 @@ export function keepPackages(
   };
 }
 
-/** Downloads a file unless it is kept; returns the response to forward if the download fails. */
+/**
+ * Downloads a file unless it is kept; returns undefined if the file is then in place, otherwise the response to
+ * forward.
+ */
 async function ensureKept(source: PackageSource, path: string, kept: string): Promise<Response | undefined> {
   const isThere = await Deno.stat(kept).then(() => true, () => false);
   return isThere ? undefined : await keep(source, path, kept);

@@ -50,8 +50,8 @@ function cniPlugins(programs: NodePrograms): ReleaseFile {
 }
 
 /**
- * Returns a crictl for the minor version of each kubelet; one built crictl serves as all versions, because it is
- * compatible.
+ * Returns a crictl for the minor version of each kubelet; the same built crictl serves as all of these versions,
+ * because it works with all of these kubelets.
  */
 function crictls({ crictl }: NodePrograms): ReleaseFile[] {
   const minors = Object.values(kubeletVersions).map((version) => version.split(".")[1]);
@@ -69,7 +69,7 @@ function kubelets(programs: NodePrograms): ReleaseFile[] {
   });
 }
 
-/** Returns kubeadm, for the minor versions of the control planes only. */
+/** Returns a kubeadm for each minor version of control planes; leaves out a version for which no program is given. */
 function kubeadm(programs: NodePrograms): ReleaseFile[] {
   const built = [
     { version: kubeletVersions["kubelet-1.36"], program: programs.kubeadm },

@@ -33,7 +33,7 @@ export type WatchEnd = "ended" | "expired";
 
 const gone = 410;
 
-/** Opens the API server of a kubeconfig file. */
+/** Connects to the API server of a kubeconfig file. */
 export async function openSource(kubeconfigPath: string): Promise<Source> {
   const config = new KubeConfig();
   config.loadFromFile(kubeconfigPath);

@@ -10,7 +10,7 @@ interface Watching {
   readonly path: string;
   /** Returns the fact to keep for an object; undefined to ignore the object. */
   readonly read: (object: ApiObject) => boolean | undefined;
-  /** Called after each change with all facts by name. */
+  /** Called after each change with the facts of all objects, by the name of the object. */
   readonly changed: (facts: ReadonlyMap<string, boolean>) => void;
   /** How long the final check waits for changes that were not received yet, in milliseconds. */
   readonly lastLookMs: number;

@@ -11,7 +11,7 @@ export interface MachineLife {
   orderedAt?: string;
   /** When its node was Ready for the first time. */
   readyAt?: string;
-  /** When the machine's instance was gone. */
+  /** When a change first showed that its instance was gone. */
   goneAt?: string;
 }
 

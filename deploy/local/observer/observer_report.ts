@@ -3,7 +3,7 @@ import type { MachineLife } from "./machine_lives.ts";
 /** The properties that must hold at every moment of a rollout. */
 export type Property = "readyNodes" | "machines" | "secrets";
 
-/** The moment at which a property was violated. */
+/** One violation of a property, at the moment at which it was observed. */
 export interface Violation {
   /** Time of the violation (RFC 3339). */
   at: string;

@@ -64,7 +64,7 @@ export class Supervisor {
       onCrash: (crash) => onEnd(crash),
     });
     const onEnd = spec.isRevived ? this.#revivalOf(started) : this.#reportCrash;
-    // Removed first, so that a second start of a name moves it to the end of the order.
+    // The entry is removed first, so that a second start under the same name moves the process to the end of the order.
     this.#processes.delete(spec.name);
     this.#processes.set(spec.name, started);
     await started.start(signal);

@@ -40,7 +40,10 @@ export class WaitTimeout extends Error {
 
 const defaultPausesMs = [20, 250] as const;
 const defaultAttemptMs = 5_000;
-/** The pause after a slow probe, such as one that starts a process, is this many times its duration, up to a bound. */
+/**
+ * After a slow probe, such as one that starts a process, the pause is this many times the duration of the probe, up to
+ * `longestPauseAfterProbeMs`.
+ */
 const pausePerProbe = 3;
 const longestPauseAfterProbeMs = 2_000;
 const noAnswer = new Error("the last check did not end in time");

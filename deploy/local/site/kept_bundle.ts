@@ -29,7 +29,8 @@ export async function keptBundle(bundle: Bundle, signal?: AbortSignal): Promise<
   if (tools === undefined) return undefined;
   const path = join(tools, bundle.name, await digestOf(bundle.sources), bundle.file);
   if (existsSync(path)) return path;
-  // Renamed when complete, so that no process loads a partial bundle; a concurrent build has the same content.
+  // The file gets its final name when it is complete, so that no process loads a partial bundle; the bundle of a
+  // concurrent build has the same content, so it may replace this one.
   const unfinished = join(dirname(path), `${process.pid}-${bundle.file}`);
   await mkdir(dirname(path), { recursive: true });
   const { code, lines } = await runCommand({

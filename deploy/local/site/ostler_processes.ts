@@ -31,7 +31,7 @@ interface OstlerOptions {
 
 const basic = ["--allow-net", "--allow-read", "--allow-env", "--allow-sys", "--allow-ffi"];
 
-/** Variables with which a process returns free memory to the system; the manifests set the same. */
+/** Variables with which a process returns free memory to the system; the manifests set the same variables. */
 export const leanEnvironment = {
   DENO_V8_FLAGS: "--max-semi-space-size=2,--initial-old-space-size=64,--heap-growing-percent=40",
   MALLOC_ARENA_MAX: "2",
@@ -98,7 +98,7 @@ function specOf(
     ready: httpProbe({ url: `http://127.0.0.1:${port}/readyz` }),
     // A short grace period loses nothing, because Temporal retries the worker's activities on the next worker.
     graceMs: 2_000,
-    // A controller that lost its lease exits, and expects a kubelet to restart it.
+    // A controller that lost its lease exits, and expects a restart, which a kubelet does in a cluster.
     isRevived: true,
   };
 }

@@ -186,7 +186,7 @@ const approval = { asKubernetes: "any_name/bootstrap_approval", byController: "r
  */
 const hands = ["namespace", "limit_hands", "rbac", "scripts"];
 
-/** Options of the installation. */
+/** Options of `installManifests`. */
 interface Installed {
   isWorkerCluster?: boolean;
   approver?: keyof typeof approval;

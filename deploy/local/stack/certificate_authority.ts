@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-// Must precede @peculiar/x509, which does not load without it.
+// This import must precede that of @peculiar/x509, which does not load without it.
 import "../../../activities/x509/reflection.ts";
 import * as x509 from "@peculiar/x509";
 

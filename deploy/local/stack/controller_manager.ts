@@ -6,7 +6,7 @@ import type { ApiServer } from "./api_server.ts";
 import type { Foundation } from "./foundation.ts";
 import { writeKubeconfig } from "./kubeconfig_file.ts";
 
-/** Starts kube-controller-manager and resolves when it is healthy and has created the first ServiceAccount. */
+/** Starts kube-controller-manager and resolves when it is healthy and has created ServiceAccount "default/default". */
 export async function startControllerManager(foundation: Foundation, apiServer: ApiServer): Promise<void> {
   const { certificatePem, keyPem } = foundation.pki.controllerManager;
   const kubeconfig = await writeKubeconfig(join(foundation.directory, "kubeconfigs", "kube-controller-manager.yaml"), {

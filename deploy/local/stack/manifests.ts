@@ -16,7 +16,7 @@ export async function applyManifests(adminKubeconfig: string, paths: readonly st
   await applyObjects(adminKubeconfig, texts.flat());
 }
 
-/** Applies objects like applyManifests, without files. */
+/** Applies objects in the same way as `applyManifests` applies the objects of files. */
 export async function applyObjects(adminKubeconfig: string, objects: readonly ManifestObject[]): Promise<void> {
   using api = await ApiConnection.open(adminKubeconfig);
   const applier = new Applier(api);

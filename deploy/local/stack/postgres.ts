@@ -29,7 +29,10 @@ const debianUser = "postgres";
 const user = "temporal";
 const run = promisify(execFile);
 
-/** Starts a server with an empty database cluster, which syncs to disk at each commit as in production. */
+/**
+ * Starts a server with an empty database cluster; as in production, the server writes each commit to disk before it
+ * responds.
+ */
 export async function startPostgres(supervisor: Supervisor, tools: PostgresTools): Promise<Postgres> {
   const directory = await mkdtemp(join(tmpdir(), "ostler-postgres-"));
   try {

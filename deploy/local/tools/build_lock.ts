@@ -33,7 +33,7 @@ export async function takeBuildLock(path: string, wait: LockWait): Promise<Dispo
 
 async function waitForLock(file: Deno.FsFile, path: string, wait: LockWait): Promise<void> {
   const { onWait, signal, waitMs = 45 * 60_000 } = wait;
-  // A free lock is acquired however little time there is to wait for it.
+  // A free lock is acquired even if `waitMs` is 0.
   if (await file.tryLock(true)) return;
   const holder = await readHolder(path);
   onWait(holder);

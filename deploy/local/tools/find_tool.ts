@@ -10,7 +10,7 @@ interface Finding {
   readonly detail: string;
 }
 
-/** Where to search, and for how long. */
+/** Where to search, and the limits for the check of a binary. */
 interface Search {
   readonly env: Environment;
   readonly signal?: AbortSignal | undefined;
@@ -107,7 +107,7 @@ interface AcceptedVersion {
 
 const kubernetes = { wanted: "1.36", suits: (major: number, minor: number) => major === 1 && minor === 36 };
 
-/** Accepted versions of found tools; machine-controller and the checkers print no version. */
+/** Accepted versions of found tools; tools that are missing here, such as machine-controller, print no version. */
 const acceptedVersions: Readonly<Partial<Record<ToolName, AcceptedVersion>>> = {
   etcd: {
     args: ["--version"],

@@ -31,9 +31,9 @@ export interface PatchedSource {
   readonly module: string;
   /** Files and folders of the module to copy; other files of the module are left out. */
   readonly keep: readonly string[];
-  /** Copied files and folders to delete again. */
+  /** Files and folders to delete from the copy. */
   readonly drop: readonly string[];
-  /** Text of the files to write, by path. */
+  /** Texts of files to write into the copy, by path. */
   readonly write: Readonly<Record<string, string>>;
   /** Arguments of `go mod edit`. */
   readonly modEdits: readonly string[];

@@ -1,6 +1,6 @@
 import { type ToolName, toolVariable } from "./tool_name.ts";
 
-/** The facts of a failure, complete for a reader who saw no other output. */
+/** The facts that an error message states, so that the reader needs no other output to understand the failure. */
 interface ToolFailure {
   readonly attempt: "build" | "use" | "find";
   readonly tools: readonly ToolName[];
@@ -24,7 +24,7 @@ export class ToolError extends Error {
   }
 }
 
-/** Returns the cure to provide these tools by variables instead of building them. */
+/** Returns a cure that avoids the build: to set the variables of these tools to existing binaries. */
 export function provideCure(tools: readonly ToolName[]): string {
   const binary = tools.length > 1 ? ", each to an existing binary of its tool" : " to an existing binary";
   return `set ${tools.map(toolVariable).join(", ")}${binary}`;

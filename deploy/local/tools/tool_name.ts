@@ -30,16 +30,16 @@ export const machineToolNames = [
   "pod-server",
 ] as const;
 
-/** The separate Temporal server for production use; built only by name. */
+/** The separate Temporal server for production use; built only if a caller names it. */
 export const temporalToolNames = ["temporal-server", "temporal-sql-tool"] as const;
 
-/** A registry of images and the program that signs images, for tests; built only by name. */
+/** A registry of images and the program that signs images, for tests; built only if a caller names them. */
 export const registryToolNames = ["registry", "cosign"] as const;
 
-/** Programs for control plane machines, in addition to those of the stack; built only by name. */
+/** Programs for control plane machines, in addition to those of the stack; built only if a caller names them. */
 const controlPlaneToolNames = [
   ...["kubeadm", "kube-scheduler"] as const,
-  // The version from which control planes are upgraded.
+  // Programs of the Kubernetes version from which control planes are upgraded.
   ...["kubeadm-1.35", "kube-apiserver-1.35", "kube-controller-manager-1.35", "kube-scheduler-1.35"] as const,
 ] as const;
 

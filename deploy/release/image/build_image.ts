@@ -86,8 +86,8 @@ export async function loadImage({ archive }: SteadyImage): Promise<void> {
 }
 
 /**
- * Returns the commit, with suffix -changed if files differ, and its time, which is the latest time of files in the
- * image.
+ * Returns the commit, with suffix -changed if files differ from it, and the time of the commit, which becomes the
+ * latest time of files in the image.
  */
 async function sourceOf({ revision }: BuildOptions): Promise<{ revision: string; latest: number }> {
   const [commit = "", seconds = ""] = (await run("git", ["log", "-1", "--format=%H %ct"])).trim().split(" ");

@@ -41,7 +41,7 @@ async function visible(): Promise<{ kept: string[]; left: string[] }> {
 }
 
 async function fillDownloads(cache: string, scratch: string): Promise<void> {
-  // Deno downloads its bundler on the first use, so this use puts the bundler into the cache.
+  // Deno downloads its bundler on the first use, so this bundle, which is not used, puts the bundler into Deno's cache.
   await run(Deno.execPath(), ["bundle", "--quiet", "--output", scratch, "activities/kube/polling.ts"]);
   await rm(scratch);
   const { denoDir, npmCache } = JSON.parse(await run(Deno.execPath(), ["info", "--json"]));

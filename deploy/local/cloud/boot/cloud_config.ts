@@ -93,8 +93,8 @@ function decompress(content: Buffer, path: string): string {
   }
 }
 
-// For an unquoted 0644, cloud-init reads an octal number, but this parser the decimal number 644. Its digits are
-// therefore read as octal here.
+// cloud-init reads an unquoted 0644 as an octal number, but this parser returns the decimal number 644, so this
+// function reads the digits of that number as octal.
 function modeOf(permissions: unknown, path: string): number {
   if (permissions === undefined) return 0o644;
   const digits = String(permissions);

@@ -4,7 +4,10 @@
  */
 import { randomUUID } from "node:crypto";
 
-/** The fields of a template. Users can set other fields than the image; a new template must keep them. */
+/**
+ * The fields of a template. Users can set fields other than the image, and a template that Ostler adds must keep these
+ * fields.
+ */
 export interface TemplateFields {
   image: string;
   [field: string]: unknown;
@@ -27,7 +30,8 @@ export interface GroupSpec {
   template: TemplateFields;
   /**
    * Like AZRebalance of AWS: when zones differ by more than one instance, the group creates one in the emptiest zone,
-   * and deletes the oldest one of the fullest zone without a drain. Other groups leave instances in their zones.
+   * and deletes the oldest one of the fullest zone without a drain. If this is not set, the group leaves instances in
+   * their zones.
    */
   rebalances?: true;
 }
@@ -51,7 +55,10 @@ interface Group extends Omit<GroupSpec, "template"> {
   boots: Template;
 }
 
-/** A refused request; `NoCapacity` may be temporary, the other reasons need a change. */
+/**
+ * A refused request. `NoCapacity` may be temporary; for the other reasons, the same request fails until the groups or
+ * the images of the cloud change.
+ */
 export class CloudRefusal extends Error {
   constructor(readonly reason: "NoCapacity" | "GroupFull" | "ImageUnknown" | "TemplateUnknown", message: string) {
     super(message);
@@ -80,7 +87,7 @@ export class GroupCloud {
     this.#options = options;
   }
 
-  /** Creates a group with its first instances. */
+  /** Creates a group, and as many instances as its size requires. */
   create({ template, ...spec }: GroupSpec): void {
     const boots = { id: `${spec.name}-${randomUUID().slice(0, 8)}`, fields: { ...template } };
     const group = { ...spec, templates: [boots], boots };
@@ -96,7 +103,7 @@ export class GroupCloud {
     return this.#groups.get(id.toLowerCase());
   }
 
-  /** Returns all instances ever created, in the order of creation. */
+  /** Returns all instances ever created, oldest first: those of one group, or of all groups if `group` is undefined. */
   instances(group?: string): CloudInstance[] {
     const all = [...this.#instances.values()];
     return group === undefined ? all : all.filter((each) => each.group.toLowerCase() === group.toLowerCase());
@@ -194,7 +201,10 @@ export class GroupCloud {
     return this.instances(group.id).filter((each) => each.zone === zone && !isGoing(each));
   }
 
-  /** Returns the zones of a group, the emptiest first; the order of equal zones rotates with each new instance. */
+  /**
+   * Returns the zones of a group, the emptiest first; the order of zones with equally many instances rotates with each
+   * new instance.
+   */
   #zonesOf(group: Group): string[] {
     const number = (zone: string): number => this.#inZone(group, zone).length;
     const turn = this.#made % group.zones.length;

@@ -9,7 +9,7 @@ import { GroupMachines, type GroupMachinesOptions, type MachineIlls } from "./gr
 const apiVersion = "update.edgeless.systems/v1alpha1";
 export const kinds = `/apis/${apiVersion}`;
 
-/** Administrator access to a cluster; the kubeconfig is optional only for machines that join in memory. */
+/** Administrator access to a cluster; the kubeconfig may be missing only if no machine connects to an API server. */
 export type Administrator = Pick<ApiObjects, "list" | "create" | "patch"> & { readonly kubeconfig?: string };
 
 /**
@@ -46,7 +46,7 @@ export class GroupGround implements AsyncDisposable {
 
   constructor(
     { isDead, isUnready, isSilent, labels = {}, fleet, seconds = usual, ...options }: ApiOptions & MachineIlls & {
-      /** Labels of each ScalingGroup, for policies. */
+      /** Labels of each ScalingGroup, by which policies select it. */
       labels?: Record<string, string>;
       capacity?: number;
       /** Durations of the steps of simulated machines. */
@@ -77,12 +77,15 @@ export class GroupGround implements AsyncDisposable {
     this.shown = new GroupApi(this.cloud);
   }
 
-  /** Settings of a worker for this cloud. */
+  /** Environment variables with which a worker uses this cloud. */
   get settings(): Record<string, string> {
     return { OSTLER_CLOUD: "simulated", OSTLER_CLOUD_PLACE: this.api.url };
   }
 
-  /** Creates a group whose first machines form the cluster; `settle` creates its ScalingGroup. */
+  /**
+   * Creates a group whose first machines form the cluster; `settle`, called later, creates the ScalingGroup of the
+   * group.
+   */
   async begin(kubeconfig: string, group: GroupSpec): Promise<void> {
     await this.#begin(kubeconfig);
     this.cloud.create(group);

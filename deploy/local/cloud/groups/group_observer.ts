@@ -39,7 +39,10 @@ export interface ObserverOptions {
   admin: Pick<Administrator, "list">;
   /** Milliseconds between two snapshots, which must be much shorter than any step of a machine. */
   everyMs?: number;
-  /** Also checks that zones keep their sizes, and that no instance is deleted while pods run on its node. */
+  /**
+   * Also checks that each zone keeps its number of machines, with at most the surge above it, and that the node of an
+   * instance being deleted is drained.
+   */
   isStrict?: boolean;
 }
 

@@ -5,7 +5,10 @@ import { rest } from "../patience.ts";
 import type { CloudInstance } from "./group_cloud.ts";
 
 const graceSeconds = 5;
-/** Number of checks after the deletion of an instance, because a kubelet can register late and a request can fail. */
+/**
+ * Number of checks after the deletion of an instance; several, because a kubelet can register late and a request can
+ * fail.
+ */
 const checks = 12;
 
 /**

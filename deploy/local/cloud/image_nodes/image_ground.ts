@@ -47,7 +47,7 @@ export class ImageGround implements AsyncDisposable {
     this.fate = options.fate ?? (() => "boots");
   }
 
-  /** Settings of a worker for these nodes; no image is pulled. */
+  /** Environment variables with which a worker updates these nodes; the image that they name is never pulled. */
   get settings(): Record<string, string> {
     return { OSTLER_HANDS_IMAGE: simulatedHands };
   }

@@ -1,7 +1,10 @@
 /** A simulated node that stores OS images and boots them, with the state that its OS tools and its kubelet report. */
 import { randomUUID } from "node:crypto";
 
-/** The behavior of a node after an order to boot: it boots the staged image, boots the previous one, or stays down. */
+/**
+ * The behavior of a node after an order to boot: it boots the staged image, boots the image again that it ran before,
+ * or stays down.
+ */
 export type Fate = "boots" | "rolls back" | "never comes back";
 
 interface OsState {
@@ -55,7 +58,10 @@ export class ImageNode {
     this.since = new Date().toISOString();
   }
 
-  /** Brings the node up with the staged image, or with the previous image if the staged one fails to boot. */
+  /**
+   * Brings the node up: with the staged image if one is staged and `fate` is "boots", otherwise with the image that it
+   * ran before.
+   */
   comeUp(fate: Fate): void {
     const { booted, staged } = this.state;
     const isUp = fate === "boots" && staged !== "";

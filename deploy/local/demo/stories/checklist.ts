@@ -1,6 +1,6 @@
 import type { Narrator } from "../narrator.ts";
 
-/** One check of a story. */
+/** The result of one check of a story. */
 export interface Check {
   readonly name: string;
   readonly ok: boolean;
@@ -21,7 +21,7 @@ export class Checklist {
     return this.#checks;
   }
 
-  /** Adds a check. */
+  /** Adds a check and prints it. */
   add(check: Check): void {
     this.#checks.push(check);
     this.#narrator.say(`  ${mark(check)} ${check.name}: ${check.detail}`);

@@ -5,8 +5,8 @@ import type { ApiObject } from "../../observer/pool_facts.ts";
 import { guests } from "../pool_objects.ts";
 
 /**
- * Counts the available guests at every change of a pod: the pods of the Deployment from `guestObjects` that are Ready
- * and not being deleted.
+ * Counts the available guests at every change of a pod. Available guests are pods of the Deployment from `guestObjects`
+ * that are Ready and not being deleted.
  */
 export class GuestWatch {
   readonly #source: Source;
@@ -37,7 +37,7 @@ export class GuestWatch {
     this.#least = this.#now;
   }
 
-  /** The minimum number of available guests since `arm`. */
+  /** The minimum number of available guests since `arm`; 0 before `arm` is called. */
   get least(): number {
     return this.#least ?? 0;
   }

@@ -160,7 +160,8 @@ async function check(
   }
 }
 
-// These checks use other sources than Ostler: the certificates of nodes, and the versions that real machines report.
+// The checks below use sources other than Ostler: the certificates of nodes, and the versions that real machines
+// report.
 
 interface SigningRequest {
   spec: { signerName: string; username: string };
@@ -198,7 +199,10 @@ async function checkCertificates({ cluster, checks }: StoryScene, nodes: readonl
   });
 }
 
-/** Checks real machines: they report their own versions, and the engine has containers only for living instances. */
+/**
+ * Checks that machines which really boot report the image and the kubelet of this version, and that each living
+ * instance has a container and no other instance has one. Does nothing if the machines are simulated.
+ */
 async function checkBooted({ cluster, checks, ground }: StoryScene, { image, components }: Version): Promise<void> {
   const { host, groups } = ground;
   if (host === undefined || groups === undefined) return;

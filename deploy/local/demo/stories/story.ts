@@ -17,7 +17,7 @@ export interface Story {
   readonly surge: number;
   /** Additional machines if the story scales the pool up; default 0. */
   readonly extra?: number;
-  /** Nodes of the pool that may be out of service at once; default 0. */
+  /** Number of the pool's nodes that may be out of service at once; default 0. */
   readonly down?: number;
   /** The spec of the RolloutPolicy without its selector; the policy is created before the pool. */
   readonly policy: object;

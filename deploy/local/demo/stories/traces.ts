@@ -29,7 +29,10 @@ const nodeTraces = ["kubermatic.io/skip-eviction", "cluster-autoscaler.kubernete
 /** Path of the pool's machines on the API server. */
 export const machinesPath = `/apis/cluster.k8s.io/v1alpha1/namespaces/${pool.namespace}/machines`;
 
-/** Returns one line for each of these annotations, and for each cordon, that a rollout left on a Machine or Node. */
+/**
+ * Returns one line for each annotation of `machineTraces` and `nodeTraces` that a rollout left, and for each cordoned
+ * node.
+ */
 export async function tracesLeft(cluster: Cluster): Promise<string[]> {
   const [machines, nodes] = await Promise.all([
     cluster.list<Machine>(machinesPath),

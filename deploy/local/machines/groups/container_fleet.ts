@@ -45,7 +45,9 @@ export class ContainerFleet implements GroupFleet {
     this.#joinService = new JoinService({ connection: this.#connection, ...joins });
   }
 
-  /** Opens a fleet. Renders the files with which machines boot now, so that no machine has to wait for them later. */
+  /**
+   * Opens a fleet. Already renders the files with which machines will boot, so that no machine has to wait for them.
+   */
   static async open(options: ContainerFleetOptions): Promise<ContainerFleet> {
     const fleet = new ContainerFleet(options);
     const { host, kubelets, joining = joinByTicket } = options;

@@ -40,8 +40,8 @@ export function clusterOf({ cluster }: JoinService): { apiServer: string; caPem:
 }
 
 /**
- * Renders the node files for all components. Returns a function that selects the files for an instance with these
- * components, and throws if the components are unknown.
+ * Renders the node files for all components in `kubelets`. Returns a function that selects the files by the components
+ * that an instance should run, and throws if `kubelets` lacks these components.
  */
 export async function openNodeFiles(
   { host: { settings, poolAnnotations: annotations }, kubelets, joinService }: JoiningMeans,

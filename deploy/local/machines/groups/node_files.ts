@@ -18,13 +18,13 @@ interface NodeFilesOptions {
   cluster: { apiServer: string; caPem: string };
   /** Settings of Ostler, by environment variable. */
   settings: Readonly<Record<string, string>>;
-  /** Annotations of pools on the same host. */
+  /** Annotations of MachineDeployments on the same host, which configure their kubelets. */
   annotations: Readonly<Record<string, string>>;
 }
 
 /**
- * Files of the profile that are left out: they fetch the provisioning config and send reports, while these machines get
- * all files at once, and call only the join service.
+ * Files of the profile that are left out: they fetch the provisioning config, install packages and send boot reports,
+ * while the machines of groups get all files with their user-data, and neither install packages nor send reports.
  */
 const unused = [
   "/etc/ostler/token",

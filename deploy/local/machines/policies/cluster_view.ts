@@ -42,7 +42,10 @@ export function addressedPods({ pods }: ClusterView): AddressedPod[] {
   });
 }
 
-/** Returns whether a pod matches a selector and, if given, a namespace or a namespace selector. */
+/**
+ * Returns whether a pod matches the pod selector, and is in a namespace that the namespace selector selects or, without
+ * a namespace selector, in `by.namespace`.
+ */
 export function isChosen(
   view: ClusterView,
   pod: V1Pod,

@@ -92,8 +92,8 @@ function placesOf(view: ClusterView, peer: V1NetworkPolicyPeer, namespace: strin
 }
 
 /**
- * Returns iptables matches for ports; a named port is looked up in the called pod, and matches nothing if the pod is
- * unknown or has no such port.
+ * Returns iptables matches for ports; a named port is looked up in `called`, the pod that receives the traffic, and
+ * matches nothing if this pod is unknown or has no port of that name.
  */
 function matchesOf(ports: V1NetworkPolicyPort[] | undefined, called: V1Pod | undefined): string[] {
   if (!ports?.length) return [""];

@@ -81,7 +81,7 @@ async function goBack(scene: StoryScene, { a, b }: Commits): Promise<void> {
   checkBoots(scene, watch, "back to the first commit");
 }
 
-/** Checks that all nodes run a commit, and that none is left cordoned. */
+/** Checks that all nodes report the OS image of this commit, and that no node is left cordoned. */
 async function checkNodes(scene: StoryScene, commit: keyof typeof systems, when: string): Promise<void> {
   const { checks, cluster } = scene;
   const look = async (): Promise<string[]> => (await nodesOf(scene)).map(({ status }) => status.nodeInfo.osImage);

@@ -30,7 +30,7 @@ export async function commitsOf(host: ContainerHost, node: string): Promise<Comm
   return { a: a ?? "", b: b ?? "", c: c ?? "" };
 }
 
-/** Returns the names of the nodes whose boot loader has ever booted a commit. */
+/** Returns the names of the nodes whose boot loader has ever tried to boot the commit that `reference` names. */
 export async function triedOn(scene: StoryScene, reference: string): Promise<string[]> {
   const tried: string[] = [];
   for (const { metadata: { name } } of await nodesOf(scene)) {
@@ -39,7 +39,7 @@ export async function triedOn(scene: StoryScene, reference: string): Promise<str
   return tried;
 }
 
-/** Returns whether the boot loader of a node has ever booted a commit. */
+/** Returns whether the boot loader of a node has ever tried to boot the commit that `reference` names. */
 export async function wasTried(host: ContainerHost, node: string, reference: string): Promise<boolean> {
   const machine = await host.machine(node);
   const commit = reference.split(":")[1] ?? "";

@@ -81,7 +81,7 @@ async function policiesHold(scene: StoryScene): Promise<void> {
   await installation.run("kubectl -n default delete pod stranger --now");
 }
 
-/** Starts a pod that no NetworkPolicy selects. */
+/** Starts a pod that no NetworkPolicy selects; returns its node and address when it runs. */
 async function startStranger({ site, waits, cluster, ground }: StoryScene, node: string): Promise<Placed> {
   const metadata = { name: "stranger", namespace: "default" };
   const spec = { nodeName: node, containers: [{ name: "server", image: ground.guestImage }] };

@@ -59,7 +59,10 @@ async function upgrade(scene: StoryScene): Promise<void> {
   checks.equal("versions of the pods", { seen: [...versions].join(), wanted: nextVersion });
 }
 
-/** Enough time for new Secrets: kubelets read them about once a minute, and processes their files every ten seconds. */
+/**
+ * Enough time for new Secrets to arrive: kubelets read Secrets about once a minute, and processes read their files
+ * every ten seconds.
+ */
 const arrivalSeconds = 180;
 
 /** The log line of a process that uses the new credentials. */
