@@ -84,7 +84,7 @@ async function granted(
   for (;;) {
     const state = await locks.stateOf(node);
     if (state === "Missing") {
-      return { code: 409, kind: "failed_lock", value: "the request was withdrawn, or the node is gone" };
+      return { code: 409, kind: "failed_lock", value: "the request was withdrawn, or the Node was deleted" };
     }
     if (state === "Granted") return { code: 200 };
     if (Date.now() >= end || response.destroyed) {

@@ -276,7 +276,7 @@ async function readObjectTexts(
   }
   const secret = await readSecretTexts(kube, { namespace, name });
   if (secret && (keysOfAccounts.includes(secret.type) || `${namespace}/${name}` === seed)) {
-    throw forbidden(id, "it is a token or the seed of Ostler, and not a credential of a provider");
+    throw forbidden(id, "the Secret contains a Kubernetes token or Ostler's seed; reference a Secret with provider credentials");
   }
   return secret?.texts ?? {};
 }

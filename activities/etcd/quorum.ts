@@ -29,7 +29,7 @@ export function leavingDoubts(survey: EtcdSurvey, id: string): string[] {
   const left = healthyOthers(survey, id);
   if (left >= needed) return [];
   if (isLastVoter(survey, id)) return [`${who} is the last voter: etcd cannot run without it`];
-  if (voters.length === 2) return [`without ${who}, ${left} of 2 voters can vote, and a quorum needs both`];
+  if (voters.length === 2) return [`without ${who}, ${left} of 2 voters are healthy, and a quorum needs both`];
   return [`without ${who}, ${left} of ${voters.length} voters are healthy, and a quorum needs ${needed}`];
 }
 

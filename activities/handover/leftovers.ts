@@ -50,7 +50,7 @@ export async function readLeftovers(kube: Kube, known: Known): Promise<Leftover[
   return [
     ...found.flat(),
     ...(unused.length === 0 ? [] : [leftover(`bootstrap tokens of Operating System Manager: ${unused.length}`, {
-      ...{ harm: "no machine of a pool published by Ostler boots with them", remove: removeTokens },
+      ...{ harm: "they remain valid, although no machine of a pool that Ostler published boots with them", remove: removeTokens },
     })]),
   ];
 }
@@ -115,7 +115,7 @@ async function lease(kube: Kube, where: { namespace: string; name: string }): Pr
   const kind = { group: "coordination.k8s.io", version: "v1", plural: "leases" };
   if (!await ifFound(kube.custom.getNamespacedCustomObject({ ...kind, ...where }))) return [];
   return [leftover(`Lease "${where.namespace}/${where.name}"`, {
-    harm: "no process renews it",
+    harm: "it has no effect, because no process renews it",
     remove: () => ifFound(kube.custom.deleteNamespacedCustomObject({ ...kind, ...where })),
   })];
 }

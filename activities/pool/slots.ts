@@ -76,7 +76,7 @@ export function ensureSlotTaken(
       if (await write(keeper, map, { data, ...waiting })) return { taken: true, holders: [] };
     }
     throw unavailable(
-      `Failed to take a slot of the shared budget: ConfigMap "${nameOf[of]}" was modified ${tries} times meanwhile`,
+      `Failed to take a slot of the shared budget: ConfigMap "${nameOf[of]}" was modified during each of ${tries} attempts`,
     );
   });
 }

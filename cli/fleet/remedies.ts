@@ -69,7 +69,7 @@ function sharingOf(view: ClusterView, place: Place, others: readonly ClusterView
     }
   }
   if (place.renewals && place.uid === "") {
-    told.push('its UID is unproven: allow its ServiceAccounts to get namespace "kube-system"');
+    told.push('the UID of this cluster is unknown: allow its ServiceAccounts to get namespace "kube-system"');
   }
   return told;
 }
@@ -129,5 +129,5 @@ function scheduleText(place: Place, polling: Polling | undefined, now: number): 
 
 function deletion({ renewals, namespace }: Place): string {
   const where = `--namespace ${namespace} --schedule-id ${renewals?.scheduleId}`;
-  return renewals ? `run \`temporal schedule delete ${where}\`` : "it has no Schedule";
+  return renewals ? `run \`temporal schedule delete ${where}\`` : "nothing has to be deleted, because it has no Schedule";
 }

@@ -85,7 +85,7 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
       "the version.",
   },
   ControlPlaneNotReady: {
-    means: "A control plane is not Ready, so no other one begins: with two out of service etcd could lose its quorum.",
+    means: "A control plane is not Ready, so work on no other begins: with two out of service etcd could lose its quorum.",
     next: reads,
     todo: "Bring the named control plane back: check its kubelet and its static pods.",
   },
@@ -276,7 +276,7 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
   },
   RestartFailed: {
     means: "A static pod could not be restarted, so it does not use renewed certificates.",
-    next: "No other control plane begins.",
+    next: "The renewal of no other control plane begins.",
     todo: `Fix the pod or the manifest that the message names. ${retryNamed}`,
   },
   // Failures of requests.

@@ -13,7 +13,7 @@ export function nodePool(kube: Cluster): With<"boots"> {
   return {
     maker: "the NodePool",
     unseen: (node) => `the NodePool has not reported node "${node}" Ready`,
-    clues: "see the controller of its Machine",
+    clues: "see the log of the controller that created its machine",
     lookEvery: undefined,
     subject: (pool) => readSubject(kube, pool),
     wanted: (pool) => readWanted(kube, pool),

@@ -93,7 +93,7 @@ const stateful: [string, Partial<GoogleConditions>, RegExp][] = [
   [
     "preserves disks by a policy",
     { manager: () => ({ statefulPolicy: { preservedState: { disks: kept } } }) },
-    /: its statefulPolicy preserves disks or addresses, which a removal of the instance destroys or leaves behind/,
+    /: its statefulPolicy preserves disks or addresses, which Google destroys or leaves behind/,
   ],
   [
     "preserves addresses by a policy",

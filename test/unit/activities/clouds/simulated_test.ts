@@ -110,7 +110,7 @@ Deno.test("fault G3: simulatedCloud refuses a group whose machines keep a disk, 
   cloud.create({ ...spec, template: { ...spec.template, statefulDisk: "data" } });
   await using api = new GroupApi(cloud);
   const driver = simulatedCloud({ url: api.url });
-  const message = /its machines keep disk "data", which a removal destroys/;
+  const message = /its machines have stateful disk "data", which the removal of a machine destroys/;
   await rejects(driver.template(spec.id), { type: "CloudRefused", message });
   await rejects(driver.ensureImage({ group: spec.id, image: "image-2" }), { type: "CloudRefused", message });
   deepEqual(cloud.group(spec.id)?.templates.length, 1);

@@ -48,7 +48,7 @@ Deno.test("provider references: a service account token is never a provider cred
     const read = readReferences(reader(["kube-system"]), [`secret:kube-system/${name}/key`]);
     await rejects(
       read,
-      /which the provider spec references: it is a token or the seed of Ostler, and not a credential/,
+      /which the provider spec references: the Secret contains a Kubernetes token or Ostler.s seed;/,
     );
   }
 });

@@ -106,7 +106,7 @@ Deno.test("etcd verdict: a machine may not leave when the remaining votes are no
   equal(first(survey([member(1)]), "1"), 'member "cp-1" is the last voter: etcd cannot run without it');
   equal(
     first(survey([member(1), member(2)]), "2"),
-    'without member "cp-2", 1 of 2 voters can vote, and a quorum needs both',
+    'without member "cp-2", 1 of 2 voters are healthy, and a quorum needs both',
   );
   equal(
     first(survey([member(1), member(2), silent(3)]), "2"),

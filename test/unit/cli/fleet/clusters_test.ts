@@ -58,7 +58,7 @@ Deno.test("ostler clusters: -o json has a value for everything, and null for unk
       ["north", null, 1],
     ],
   );
-  assert.match(items[0].needs[0], /^its UID is unproven/);
+  assert.match(items[0].needs[0], /^the UID of this cluster is unknown/);
   assert.match(items[1].needs[0], /^a request to Temporal failed, so data is missing: refused by the fake/);
   assert.equal(items[0].credentials.renewedAt, new Date(start - 20 * 60_000).toISOString());
 });
