@@ -147,7 +147,7 @@ export const ProcessSettings = z.object({
     description: "Set the constellation-uid tag of this cluster's groups; required unless simulated",
   }),
   cloudInputOnly: setting(text, "", {
-    description: "Set template fields that Google never returns (input-only), as JSON by path",
+    description: "State input-only fields of Google's instance templates, as a JSON object from path to value",
     form: "json",
   }),
   prometheusHosts: setting(names, "", {

@@ -61,10 +61,7 @@ export interface Backend {
   subject(pool: PoolRef): Promise<Subject | undefined>;
   /** Reads the desired state, or that the pool is being deleted or was deleted. Writes nothing. */
   wanted(pool: PoolRef, question: WantedQuestion): Promise<Wanted>;
-  /**
-   * Reads the pool's own machines, not others with its labels. Writes nothing. For a deleted pool, throws Moot or
-   * returns no machines.
-   */
+  /** Reads the pool's own machines, not others with its labels; for a deleted pool, throws Moot or returns none. */
   observe(pool: PoolRef): Promise<Observation>;
   /** Reads a machine as the planner sees it, even one of another pool; undefined if it was deleted. Writes nothing. */
   member(member: MemberRef): Promise<Member | undefined>;
@@ -178,10 +175,7 @@ export interface Orders {
 /** A new machine to admit, and the machine that it replaces. */
 export type AdmitOrder = MemberRef & { victim?: string };
 
-/**
- * A machine that is about to be deleted; if the machine is lost, the state of its own etcd member does not prevent the
- * deletion.
- */
+/** A machine that is about to be deleted; if it is lost, the state of its own etcd member does not prevent that. */
 export type RelieveMember = MemberRef & Omit<RelieveOrder, "until">;
 
 /** The pool, and the revision that its new machines boot, by the name that conditions and Events use. */
@@ -255,7 +249,7 @@ export interface MachineState {
   addresses: string[];
   /** Name of the machine's Node, once the Node has registered. */
   node?: string;
-  /** Whether machine-controller or the group has once observed that Node as Ready. */
+  /** Whether its backend counts the machine as joined; whether its Node is Ready now is another question. */
   joined: boolean;
   /** Why the machine does not count as joined although its node is Ready, as words. */
   lacks?: string;
@@ -275,10 +269,7 @@ export interface RestoreOrder {
   reason: string;
 }
 
-/**
- * Returns the first of these nodes that does not exist, or is selected by no NodePool or by several; undefined if there
- * is none.
- */
+/** Returns the first of these nodes that does not exist, or that not exactly one NodePool selects; undefined if none. */
 export type FindStray = (nodes: readonly string[]) => Promise<string | undefined>;
 
 /** Wakes a controller that has not noticed a change, during one wait. */

@@ -47,7 +47,9 @@ export function simulatedCloud({ url, signal }: { url: string; signal?: AbortSig
     const template = await api.need(`${pathOf(group)}/template`, { schema: Template, attempt });
     const { statefulDisk } = template.fields;
     if (statefulDisk === undefined) return template;
-    const state = `its machines have stateful disk ${JSON.stringify(statefulDisk)}, which the removal of a machine destroys`;
+    const state = `its machines have stateful disk ${
+      JSON.stringify(statefulDisk)
+    }, which the removal of a machine destroys`;
     throw refused("CloudRefused", `Failed to use group "${group}": ${state}`);
   };
   const use = async (group: string, id: string): Promise<BootTemplate> => {

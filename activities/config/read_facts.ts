@@ -276,7 +276,10 @@ async function readObjectTexts(
   }
   const secret = await readSecretTexts(kube, { namespace, name });
   if (secret && (keysOfAccounts.includes(secret.type) || `${namespace}/${name}` === seed)) {
-    throw forbidden(id, "the Secret contains a Kubernetes token or Ostler's seed; reference a Secret with provider credentials");
+    throw forbidden(
+      id,
+      "the Secret contains a Kubernetes token or Ostler's seed; reference a Secret with provider credentials",
+    );
   }
   return secret?.texts ?? {};
 }

@@ -50,7 +50,10 @@ export async function readLeftovers(kube: Kube, known: Known): Promise<Leftover[
   return [
     ...found.flat(),
     ...(unused.length === 0 ? [] : [leftover(`bootstrap tokens of Operating System Manager: ${unused.length}`, {
-      ...{ harm: "they remain valid, although no machine of a pool that Ostler published boots with them", remove: removeTokens },
+      ...{
+        harm: "they remain valid, although no machine of a pool that Ostler published boots with them",
+        remove: removeTokens,
+      },
     })]),
   ];
 }

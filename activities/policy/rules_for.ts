@@ -100,7 +100,7 @@ function conflicting([one, other]: [Candidate, Candidate], { metadata }: Selecte
   const many = `${requirements} ${requirements === 1 ? "requirement" : "requirements"}`;
   return heldRules(
     `RolloutPolicies "${one.policy.metadata.name}" and "${other.policy.metadata.name}" select ` +
-      `"${metadata.namespace}/${metadata.name}" with equal precedence, by ${many} each`,
+      `"${metadata.namespace}/${metadata.name}" with ${many} each; the policy with more requirements would apply`,
   );
 }
 

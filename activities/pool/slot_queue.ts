@@ -90,8 +90,8 @@ function firstOf(queue: Queue): Queue {
 }
 
 /**
- * Returns whether the annotation must be written: because the place is new, has another urgency or limit, or was last
- * written at least a minute ago; or because the place is in the annotation, but is not one of the kept places any more.
+ * Returns whether the annotation must be written: the place is new, has another urgency or limit, was last written at
+ * least a minute ago, or is in the annotation but not one of the kept places any more.
  */
 export function isPlaceNews(queue: Queue, key: string, place: Place): boolean {
   const before = queue[key];

@@ -76,7 +76,9 @@ export function ensureSlotTaken(
       if (await write(keeper, map, { data, ...waiting })) return { taken: true, holders: [] };
     }
     throw unavailable(
-      `Failed to take a slot of the shared budget: ConfigMap "${nameOf[of]}" was modified during each of ${tries} attempts`,
+      `Failed to take a slot of the shared budget: ConfigMap "${
+        nameOf[of]
+      }" was modified during each of ${tries} attempts`,
     );
   });
 }

@@ -8,7 +8,7 @@ import type { ClustersFlags } from "./clusters_command.ts";
 /** Adds the command. */
 export function addClusters(program: Command, { terminal, end, inWorld }: Wiring): void {
   const command = program.command("clusters")
-    .summary("show all clusters of one Temporal")
+    .summary("show all clusters in one Temporal namespace")
     .description(
       "show all clusters that share a Temporal namespace: identity, polling workers and version, open rollouts, " +
         "last renewal of credentials; read only Temporal, without a kubeconfig. Controllers do not poll Temporal, so " +

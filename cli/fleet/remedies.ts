@@ -129,5 +129,7 @@ function scheduleText(place: Place, polling: Polling | undefined, now: number): 
 
 function deletion({ renewals, namespace }: Place): string {
   const where = `--namespace ${namespace} --schedule-id ${renewals?.scheduleId}`;
-  return renewals ? `run \`temporal schedule delete ${where}\`` : "nothing has to be deleted, because it has no Schedule";
+  return renewals
+    ? `run \`temporal schedule delete ${where}\``
+    : "nothing has to be deleted, because it has no Schedule";
 }

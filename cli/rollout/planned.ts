@@ -41,7 +41,7 @@ export interface Planned {
   warnings?: string[];
 }
 
-/** Where plans are made: the cluster, and the namespace of profiles as the workers have it. */
+/** The inputs of a plan: the cluster, the namespace of profiles in the workers' settings, and access to Temporal. */
 export interface PlanPlace {
   cluster: NamedCluster;
   profileNamespace: string;

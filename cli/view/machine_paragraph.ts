@@ -230,8 +230,8 @@ function evidence({ member, lastEvent, bootReport, silence = "", node, forbidden
 }
 
 /**
- * Returns the position of a machine in the order of replacement, and the estimated time of its replacement, such as "It
- * is 2nd of 9 in the order, in wave 1 of 3, at about 14:05 (in 4 to 6 min) if nothing blocks it."
+ * Returns the position of a machine in the order of replacement, and the estimated time, such as "It is 2nd of 9 in the
+ * order, in wave 1 of 3, at about 14:05 (in 4 to 6 min)."
  */
 function placeInLine({ waves, seconds, machines }: RolloutPlan, machine: string, now: number): string {
   const wave = waves.findIndex((one) => one.machines.includes(machine));

@@ -156,8 +156,8 @@ export const groups: Record<string, Group> = {
       processes: 3,
       files: [
         ...named("integration", ["web_ui", "repair", "readme", "pacing", "stories/window", "gates", "os_image"]),
-        ...named("integration", ["in_place_kills", "rollout", "gitops", "in_place"]),
-        ...named("integration/stories", ["bad_image", "bad_profile", "canary", "pdb", "abort", "in_place"]),
+        ...named("integration", ["rollout", "in_place", "gitops"]),
+        ...named("integration/stories", ["bad_image", "bad_profile", "pdb", "abort"]),
         ...named("integration", ["keep_machines", "trouble", "webhook", "node_operator", "deletion", "fleet_lock"]),
         // They change a site from its start, so that the next story uses another one.
         ...named("integration", ["publishing", "handover"]),

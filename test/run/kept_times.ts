@@ -35,17 +35,24 @@ export function keepTimes(file: string | undefined, times: readonly Timed[]): vo
   renameSync(whole, file);
 }
 
+/** A piece that keeps more of a core busy, for longer (seconds), begins before all others. */
+const large = { load: 0.5, seconds: 60 };
+
 /**
  * Sorts pieces that start servers by duration times busy cores, the most first: small pieces fill the gaps at the end.
- * Unknown ones count as `unknownSeconds`. Everything else stays in front in its order, because it is quick and finds
- * most failures.
+ * Unknown ones count as `unknownSeconds`. Everything else stays before them in its order, because it is quick and finds
+ * most failures. Large pieces come first of all: small ones would fill each gap that is too small for them, and they
+ * would run at the end, with nothing beside them.
  */
 export function mostFirst<One extends { title: string; isQuick: boolean; load: number }>(
   pieces: readonly One[],
   times: KeptTimes,
   unknownSeconds = 120,
 ): One[] {
-  const workOf = ({ title, load }: One): number => (times[title] ?? unknownSeconds) * load;
-  const others = pieces.filter(({ isQuick }) => !isQuick).sort((one, other) => workOf(other) - workOf(one));
-  return [...pieces.filter(({ isQuick }) => isQuick), ...others];
+  const secondsOf = ({ title }: One): number => times[title] ?? unknownSeconds;
+  const workOf = (one: One): number => secondsOf(one) * one.load;
+  const sorted = pieces.filter(({ isQuick }) => !isQuick).sort((one, other) => workOf(other) - workOf(one));
+  const isLarge = (one: One): boolean => one.load > large.load && secondsOf(one) > large.seconds;
+  const [first, last] = [sorted.filter(isLarge), sorted.filter((one) => !isLarge(one))];
+  return [...first, ...pieces.filter(({ isQuick }) => isQuick), ...last];
 }

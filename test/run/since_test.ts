@@ -144,7 +144,7 @@ Deno.test({
     ok(ofBudget.run.includes("test/replay/replay_test.ts"));
     deepEqual(ofBudget.run.filter((file) => /^test\/(golden|unit\/profiles|integration)\//.test(file)), []);
     ok(ofBudget.leftOut.includes("test/integration/rollout_test.ts"));
-    ok(ofBudget.leftOut.includes("test/integration/stories/canary_test.ts"));
+    ok(ofBudget.leftOut.includes("test/integration/stories/pdb_test.ts"));
     const ofTemplate = of("profiles/flatcar/packages.eta").run;
     ok(ofTemplate.includes("test/golden/default_profiles_test.ts"));
     deepEqual(ofTemplate.filter((file) => /^test\/(replay|unit\/workflows)\//.test(file)), []);

@@ -53,9 +53,7 @@ export interface Member {
   unclear?: string;
   /** When the target failed on the machine (epoch ms). */
   failedAt?: number;
-  /**
-   * The machine could not fetch the target and its owner would recreate it, so the policy may allow its replacement.
-   */
+  /** The machine could not fetch the target, and its owner would recreate it: the policy may allow its replacement. */
   replaceable?: true;
   /** The target image is staged for the next boot of a machine that is updated in place. */
   staged?: true;
@@ -117,9 +115,7 @@ export interface PoolQuestion {
   limit: number;
   /** Machines that people named; the snapshot reports which of them are not members. */
   named?: string[];
-  /**
-   * Time of the last `retry` command (epoch ms); the run may retry a target that failed on a machine before that time.
-   */
+  /** Time of the last `retry` command (epoch ms); the run may retry a target that failed before. */
   retriedAt?: number;
 }
 

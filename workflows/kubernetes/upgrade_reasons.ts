@@ -85,7 +85,8 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
       "the version.",
   },
   ControlPlaneNotReady: {
-    means: "A control plane is not Ready, so work on no other begins: with two out of service etcd could lose its quorum.",
+    means:
+      "A control plane is not Ready, so work on no other begins: with two out of service etcd could lose its quorum.",
     next: reads,
     todo: "Bring the named control plane back: check its kubelet and its static pods.",
   },

@@ -71,7 +71,7 @@ function keptText({ kind, desired, rules, members }: ForecastQuestion): string[]
   if (rules.onImageChange !== "InPlace" || kind !== undefined) return undefined;
   const old = members.filter(({ templateHash }) => templateHash !== desired.templateHash);
   if (old.every(({ image }) => image === desired.image)) return undefined;
-  const instead = "NodePools update the nodes, or the rollout halts with ReplacementRefused";
+  const instead = "NodePools update the nodes; if machines cannot be kept, the rollout halts with ReplacementRefused";
   return [`onImageChange is InPlace, so no machine is replaced for image ${desired.image}; ${instead}`];
 }
 
@@ -199,7 +199,7 @@ export function planTerms(supplier: Supplier, desired: Desired, rules: Rules): P
 
 /**
  * Returns the rules that decide which machines are replaced, in which order and how fast, and what happens to them.
- * Each rule is listed by name, so that a rule that a later version adds does not change the hash of an approved plan;
+ * Lists each rule by name, so that a rule that a later version adds does not change the hash of an approved plan;
  * such a rule may be listed here only if it is left out at its default value.
  */
 function agreedOf(supplier: Supplier, rules: Rules): object {

@@ -140,7 +140,7 @@ async function endHold(kube: Cluster, target: MemberRef & { node?: string }, mac
 
 /**
  * Removes the reference of a held Machine to its Node, and the label of the Node that names the Machine, so that
- * machine-controller neither drains nor deletes a Node that may belong to another Machine; if the owner of the Node is
+ * machine-controller neither drains nor deletes a Node that may belong to another Machine. If the owner of the Node is
  * known, the label then names the owner. Throws Refused if the Machine still has the reference afterwards. The
  * reference is removed last, because the next attempt finds the Node by it.
  */

@@ -162,7 +162,10 @@ async function meant(kube: Cluster, { pool, asked, seen }: Place, machine: strin
  */
 async function refuseProtected(kube: Cluster, place: Place, instance: Instance): Promise<void> {
   if (!instance.isProtected || (await keptOf(kube, place)).kept === undefined) return;
-  throw moot("GenerationStale", `Failed to remove machine "${memberIdOf(instance)}": its scale-in protection was enabled`);
+  throw moot(
+    "GenerationStale",
+    `Failed to remove machine "${memberIdOf(instance)}": its scale-in protection was enabled`,
+  );
 }
 
 /**

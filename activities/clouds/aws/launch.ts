@@ -159,9 +159,9 @@ async function launchIn(
 }
 
 /**
- * Returns the instance of an attempt whose request cannot be repeated: the instance that another call has tagged with
- * the order's token, else the first one that was launched in the attempt's zone and time and has no order's tag;
- * undefined without either. Throws Transient until all instances of that time are listed, and other orders have tagged
+ * Returns the instance of an attempt whose request cannot be repeated: the one that another call has tagged with the
+ * order's token. Otherwise returns the first one that was launched in the attempt's zone and time and has no order's
+ * tag, or undefined if there is none. Throws Transient until all instances of that time are listed, and other orders have tagged
  * theirs.
  */
 async function launchedBefore({ listed, token, zone, since, attempt }: Asked): Promise<Answer | undefined> {

@@ -59,7 +59,8 @@ export function unrestOf({ place, manager, autoscaler }: Group): string | undefi
  * instances.
  */
 export function stateOf({ manager }: Group, configs: readonly Config[]): string | undefined {
-  const remedy = "which Google destroys or leaves behind when the instance is removed; delete the group's stateful configuration";
+  const remedy =
+    "which Google destroys or leaves behind when the instance is removed; delete the group's stateful configuration";
   if (isKept(manager.statefulPolicy?.preservedState)) {
     return `its statefulPolicy preserves disks or addresses, ${remedy}`;
   }

@@ -59,12 +59,14 @@ export async function runDemo(demo: Demo): Promise<void> {
   const ground = await openGround(demo, tools);
   try {
     await onGround(demo, ground, { tools: tools as Tools & { kubectl: string }, durations, stopwatch });
-  } finally {
-    await stopGround(ground, narrator);
+  } catch (error) {
+    await stopGround(ground, narrator).catch(() => undefined);
+    throw error;
   }
+  await stopGround(ground, narrator);
 }
 
-// A failure is reported at once, because the end of the demo reports only the first failure.
+// Prints a failed cleanup at once, because the end of the demo reports only the first failure.
 async function stopGround(ground: Ground, narrator: Narrator): Promise<void> {
   await ground.stop().catch((error: unknown) => {
     narrator.say(`Failed to clean up after the machines on this host: ${explain(error)}`);

@@ -51,7 +51,7 @@ export function dueStepOf(state: SelfMade | undefined, circumstances: Circumstan
   if (!newest || endOf(newest) <= now) return "begin";
   if (endOf(newest) - now < lifetimes.authorityRenewal) return "addAuthority";
   const serving = new X509Certificate(state.serving.cert);
-  // No API server trusts this certificate, so the overlap need not be awaited.
+  // Some or all API servers refuse an expired certificate, or one without their host, already: it is replaced at once.
   if (endOf(serving) <= now || !hosts.every((host) => isFor(serving, host))) return "serveAnew";
   if (!serving.verify(newest.publicKey)) return trustedMs >= overlapMs ? "serveAnew" : undefined;
   if (endOf(serving) - now < lifetimes.servingRenewal) return "serveAnew";

@@ -106,7 +106,7 @@ const stateful: [string, Partial<GoogleConditions>, RegExp][] = [
       manager: () => suspect,
       configs: () => [{ name: "workers-1" }, { name: "workers-2", preservedState: { disks: kept } }],
     },
-    /: its configuration of instance "workers-2" preserves disks, addresses or metadata, which a removal/,
+    /: its configuration of instance "workers-2" preserves disks, addresses or metadata, which Google/,
   ],
 ];
 

@@ -60,7 +60,7 @@ Deno.test("findRules: reports a tie with the names of both policies, and blocks 
   });
   assert.equal(
     conflict,
-    'RolloutPolicies "one" and "two" select "fleet/pool" with equal precedence, by 1 requirement each',
+    'RolloutPolicies "one" and "two" select "fleet/pool" with 1 requirement each; the policy with more requirements would apply',
   );
   assert.deepEqual([source, repair.enabled, drain.localStorage], ["none", false, "Block"]);
 });

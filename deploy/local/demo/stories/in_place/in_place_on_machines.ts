@@ -94,7 +94,10 @@ async function checkNodes(scene: StoryScene, commit: keyof typeof systems, when:
 
 /** Checks that each node booted once, and that no more nodes than the budget were out of service at once. */
 function checkBoots({ checks }: StoryScene, watch: BootWatch, target: string): void {
-  checks.equal(`boots of each node ${target}`, { seen: countsOf(watch), wanted: Array<number>(replicas).fill(1) });
+  checks.equal(`number of boots of each node on the way ${target}`, {
+    seen: countsOf(watch),
+    wanted: Array<number>(replicas).fill(1),
+  });
   checks.add({
     name: `maximum number of nodes out of service at once on the way ${target}`,
     ok: watch.mostOut <= budget,

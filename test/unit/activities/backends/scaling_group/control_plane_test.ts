@@ -309,7 +309,7 @@ Deno.test("K27 relieve: a member that returns waits for a declared control plane
   await plane.etcd.removeMember("m3"); // lost, and its replacement has not joined yet
   plane.etcd.orders.length = 0;
   const order = { pool, machine: "workers-1", isLost: false, taken: [], returns: true as const };
-  const doubt = 'without member "workers-1", 1 of 2 voters can vote, and a quorum needs both';
+  const doubt = 'without member "workers-1", 1 of 2 voters are healthy, and a quorum needs both';
   deepEqual(await backend.relieve?.(order), { state: "InDoubt", doubts: [doubt] });
   deepEqual(plane.etcd.orders, []);
   equal((await backend.relieve?.({ ...order, isLost: true }))?.state, "Relieved", "Expected a half done one to go on");

@@ -4,8 +4,8 @@ import { ImageGround } from "../../deploy/local/cloud/image_nodes/image_ground.t
 import { digestOf, imageOf } from "../../deploy/local/demo/images_ground.ts";
 import { ask, createEdge, stands } from "../../deploy/local/demo/stories/in_place/edge_pool.ts";
 import { eventually } from "../support/eventually.ts";
-import { inSharedWorld } from "./shared_world.ts";
-import type { World } from "./world.ts";
+import { inSharedWorld } from "../integration/shared_world.ts";
+import type { World } from "../integration/world.ts";
 
 /** Steps that are visible from outside, in order. */
 const steps = ["Check", "Stage", "cordoned", "Apply", "down", "back", "Status", "uncordoned"] as const;
