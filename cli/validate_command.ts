@@ -113,7 +113,7 @@ function countText(findings: Finding[]): string {
   const count = (severity: Finding["severity"]): number => findings.filter((one) => one.severity === severity).length;
   const [errors, warnings] = [count("error"), count("warning")];
   if (errors + warnings === 0) return "no findings";
-  return `${errors} error${errors === 1 ? "" : "s"}, ${warnings} warning${warnings === 1 ? "" : "s"}`;
+  return `${counted(errors, "error")}, ${counted(warnings, "warning")}`;
 }
 
 function jsonText(checks: ProfileCheck[], findings: Finding[], validators: ReadonlySet<OutsideValidator>): string {

@@ -47,11 +47,8 @@ export async function ensureBootstrapToken(kube: Kube, pool: PoolRef, order: Tok
     const token = await create(kube, pool, wanted) ?? await takeUp(kube, pool, wanted);
     if (token) return { id, token };
   }
-  throw new Error(
-    `Failed to create a bootstrap token for "${
-      ownerOf(pool)
-    }": all ${ids} candidate ids belong to tokens of other owners`,
-  );
+  const state = `all ${ids} candidate ids belong to tokens of other owners`;
+  throw new Error(`Failed to create a bootstrap token for "${ownerOf(pool)}": ${state}`);
 }
 
 /** Returns the token with this id; undefined if it does not exist or has expired. */

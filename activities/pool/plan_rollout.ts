@@ -4,7 +4,7 @@ import type { Desired, Member, Memory, PoolKind, PoolRef, RolloutPlan, Rules } f
 import { moot } from "../failures.ts";
 import { attempting } from "../kube/status.ts";
 import { recall } from "../status/recall.ts";
-import { readDesired } from "./read_desired.ts";
+import { absenceText, readDesired } from "./read_desired.ts";
 import { readMembers } from "./read_pool.ts";
 import { byTurn } from "./snapshot.ts";
 
@@ -58,8 +58,8 @@ async function planOf(planner: Planner, pool: PoolRef): Promise<{ desired: Desir
   const { kube, forecast } = planner;
   const state = await readDesired(planner, pool);
   if (state.state !== "Present") {
-    const why = state.state === "Gone" ? "the pool was deleted" : "the pool is being deleted";
-    throw moot("GenerationStale", `Failed to plan the rollout of "${pool.namespace}/${pool.name}": ${why}`);
+    const attempt = `Failed to plan the rollout of "${pool.namespace}/${pool.name}"`;
+    throw moot("GenerationStale", `${attempt}: ${absenceText(state)}`);
   }
   const { desired, rules } = state;
   const [memory, members] = await attempting(`read the machines of "${pool.namespace}/${pool.name}"`, () => {

@@ -20,6 +20,11 @@ export async function readDesired(reader: DesiredReader, pool: PoolRef): Promise
   return seen;
 }
 
+/** Returns in words why a pool has no desired state. */
+export function absenceText({ state }: Exclude<DesiredState, { state: "Present" }>): string {
+  return state === "Gone" ? "the pool was deleted" : "the pool is being deleted";
+}
+
 /** The desired state, and what else its read has shown. */
 export interface FoundDesired extends Pick<WantedPool, "isUnused"> {
   seen: DesiredState;

@@ -61,11 +61,8 @@ function sharingOf(view: ClusterView, place: Place, others: readonly ClusterView
       );
     }
     if (taskQueue === place.taskQueue && place.renewals && other.place.value.renewals) {
-      told.push(
-        `shares task queue "${taskQueue}" with ${
-          nameOf(other.cluster)
-        }, but a queue serves only one cluster: set another --task-queue for one of them`,
-      );
+      const remedy = "a queue serves only one cluster: set another --task-queue for one of them";
+      told.push(`shares task queue "${taskQueue}" with ${nameOf(other.cluster)}, but ${remedy}`);
     }
   }
   if (place.renewals && place.uid === "") {

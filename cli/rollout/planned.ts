@@ -5,7 +5,7 @@ import { MachineDeployment, machineDeployments } from "../../activities/kube/res
 import { inWords } from "../../profiles/mod.ts";
 import { findRules } from "../../activities/policy/rules_for.ts";
 import { readPlan } from "../../activities/pool/plan_rollout.ts";
-import { readDesired } from "../../activities/pool/read_desired.ts";
+import { absenceText, readDesired } from "../../activities/pool/read_desired.ts";
 import { readMembers } from "../../activities/pool/read_pool.ts";
 import { byTurn } from "../../activities/pool/snapshot.ts";
 import { recall } from "../../activities/status/recall.ts";
@@ -56,8 +56,7 @@ export async function plannedFor({ cluster, profileNamespace }: PlanPlace, row: 
   const reader = { kube, profileNamespace };
   const [state, deployment] = [await readDesired(reader, pool), await rawObject(kube, machineDeployments, pool)];
   if (state.state !== "Present") {
-    const why = state.state === "Gone" ? "the pool was deleted" : "the pool is being deleted";
-    throw new Refusal(`Failed to plan the rollout of "${poolName(pool)}": ${why}`);
+    throw new Refusal(`Failed to plan the rollout of "${poolName(pool)}": ${absenceText(state)}`);
   }
   const { source: policy, approval } = state.rules;
   const [plan, change] = [

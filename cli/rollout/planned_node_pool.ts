@@ -1,6 +1,6 @@
 /** Plans a NodePool, whose changes are changes of its image. */
 import { readPlan } from "../../activities/pool/plan_rollout.ts";
-import { readDesired } from "../../activities/pool/read_desired.ts";
+import { absenceText, readDesired } from "../../activities/pool/read_desired.ts";
 import { forecast } from "../../workflows/policy/forecast.ts";
 import { Refusal } from "../failure.ts";
 import { changesPatch, templateChanges } from "../view/template_changes.ts";
@@ -15,8 +15,7 @@ export async function plannedForNodePool({ cluster, profileNamespace }: PlanPlac
   const reader = { kube: cluster.kube, profileNamespace };
   const state = await readDesired(reader, pool);
   if (state.state !== "Present") {
-    const why = state.state === "Gone" ? "the pool was deleted" : "the pool is being deleted";
-    throw new Refusal(`Failed to plan the rollout of "${poolName(pool)}": ${why}`);
+    throw new Refusal(`Failed to plan the rollout of "${poolName(pool)}": ${absenceText(state)}`);
   }
   const { desired: { image, revision, replicas }, rules: { source: policy, approval } } = state;
   const plan = await readPlan({ ...reader, forecast }, pool);

@@ -1,7 +1,7 @@
 /** `ostler recreate --outdated-ca`: requests the replacement of machines that do not trust exactly the present CAs. */
 import { machineDeployments } from "../../activities/kube/resources.ts";
 import { abreast } from "../../activities/kube/status.ts";
-import { readDesired } from "../../activities/pool/read_desired.ts";
+import { absenceText, readDesired } from "../../activities/pool/read_desired.ts";
 import { recreation, requestRecreation } from "../../activities/kube/recreate_machines.ts";
 import { clusterFailure } from "../connect/cluster.ts";
 import { usualProfileNamespace, type World } from "../connect/world.ts";
@@ -96,9 +96,7 @@ async function planOf(place: PlanPlace, row: TrustRow, now: number): Promise<Pla
     throw new Refusal("new machines do not get the present CA bundle yet; run `ostler ca` to see when they do");
   }
   const desired = await readDesired({ kube, profileNamespace }, pool);
-  if (desired.state !== "Present") {
-    throw new Refusal(desired.state === "Gone" ? "the pool was deleted" : "the pool is being deleted");
-  }
+  if (desired.state !== "Present") throw new Refusal(absenceText(desired));
   // A second request would also replace the machines that the first request has already replaced.
   const { settled, templateHash } = desired.desired;
   if (!settled || !outdatedTemplates.includes(templateHash)) {

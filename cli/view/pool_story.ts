@@ -135,11 +135,8 @@ function pausedLines({ paused, pausedBy }: RolloutStatus, now: number): string[]
   if (!paused) return [];
   const { by = "", reason = "", since = 0 } = pausedBy ?? {};
   const when = since > 0 ? ` since ${clock(since, now)}` : "";
-  return [
-    `by ${by || "an unknown user"}${when}${
-      reason === "" ? "" : `: ${reason}`
-    }; machines in progress continue to their end`,
-  ];
+  const why = reason === "" ? "" : `: ${reason}`;
+  return [`by ${by || "an unknown user"}${when}${why}; machines in progress continue to their end`];
 }
 
 function revisionLines({ revision, image, kubelet, policy, workflowId }: RolloutStatus): string[] {

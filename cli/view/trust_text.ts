@@ -19,11 +19,7 @@ export function trustFaults(row: Omit<TrustRow, "pool" | "outdatedTemplates">): 
       ? [`${of(unknown)} ${one(unknown, "is", "are")} older than the first CA bundle that Ostler has recorded`]
       : []),
     ...(trustingOthers > 0
-      ? [
-        `${of(trustingOthers)} ${
-          one(trustingOthers, "trusts", "trust")
-        } a CA that is no longer in the present CA bundle`,
-      ]
+      ? [`${of(trustingOthers)} ${one(trustingOthers, "trusts", "trust")} a CA that the present CA bundle lacks`]
       : []),
   ];
 }

@@ -7,9 +7,9 @@ import type { CloudInstance } from "../../deploy/local/cloud/groups/group_cloud.
 import { EtcdFleet, type EtcdGround } from "./etcd_fleet.ts";
 import { alpha, control as lone, policies, standing, upToDate } from "../support/group_story.ts";
 import { inScene, type Scene } from "./group_scene.ts";
-import { first, type Version } from "../../deploy/local/cloud/groups/group_ground.ts";
+import { first } from "../../deploy/local/cloud/groups/group_ground.ts";
 import { SnapshotStore } from "./snapshot_store.ts";
-import { SteadyEtcdClient, type SteadyEtcdReport } from "../support/steady/steady_etcd_client.ts";
+import type { SteadyEtcdReport } from "../support/steady/steady_etcd_client.ts";
 import type { World } from "./world.ts";
 
 export const control = { ...lone, size: 3, max: 4 };
@@ -87,30 +87,4 @@ export function assertSteady({ acknowledged, lost, downMs }: SteadyEtcdReport): 
     acknowledged > 50 && downMs < mostDownMs,
     `Acknowledged ${acknowledged} writes, with ${downMs} ms without any`,
   );
-}
-
-/**
- * Expects a rollout to that version although the machine that would be replaced last is lost for good, while the first
- * new one boots (`beforeAdded`) or is a learner (`onceAdded`).
- */
-export async function loses(
-  { world, ground, etcd }: ControlPlaneScene,
-  version: Version,
-  when: keyof EtcdGround["fleet"]["befalls"],
-): Promise<void> {
-  const client = new SteadyEtcdClient(etcd.cluster);
-  const before = ground.cloud.instances(control.id).length;
-  const lost = running(ground).at(-1);
-  assert.ok(lost);
-  let isLost = false;
-  etcd.fleet.befalls[when] = async () => {
-    await etcd.fleet.lose(lost);
-    isLost = true;
-  };
-  await ground.ask(world, version);
-  await world.until("a new machine that is about to join", () => Promise.resolve(isLost));
-  await upToDate(world, version, machines);
-  assertSteady(await client.stop());
-  assert.equal(ground.cloud.instances(control.id).length - before, 3, "Expected as many orders as removals");
-  await membersAre(etcd, running(ground));
 }

@@ -57,19 +57,25 @@ export async function runDemo(demo: Demo): Promise<void> {
   waits.limit(secondsFor(options));
   narrator.say("2/5 Start the stack and Ostler");
   const ground = await openGround(demo, tools);
-  try {
-    await onGround(demo, ground, { tools: tools as Tools & { kubectl: string }, durations, stopwatch });
-  } catch (error) {
-    await stopGround(ground, narrator).catch(() => undefined);
-    throw error;
-  }
-  await stopGround(ground, narrator);
+  const work = onGround(demo, ground, { tools: tools as Tools & { kubectl: string }, durations, stopwatch });
+  await thenStop(work, () => tried(narrator, "clean up after the machines on this host", ground.stop()));
 }
 
-// Prints a failed cleanup at once, because the end of the demo reports only the first failure.
-async function stopGround(ground: Ground, narrator: Narrator): Promise<void> {
-  await ground.stop().catch((error: unknown) => {
-    narrator.say(`Failed to clean up after the machines on this host: ${explain(error)}`);
+/** Waits for the work, then stops what it used; rejects with the failure of the work, or else with that of the stop. */
+async function thenStop(work: Promise<void>, stop: () => Promise<void>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    await stop().catch(() => undefined);
+    throw error;
+  }
+  await stop();
+}
+
+// Prints a failed stop at once, because the end of the demo reports only the first failure.
+async function tried(narrator: Narrator, what: string, stop: Promise<void>): Promise<void> {
+  await stop.catch((error: unknown) => {
+    narrator.say(`Failed to ${what}: ${explain(error)}`);
     throw error;
   });
 }
@@ -84,7 +90,7 @@ async function onGround(demo: Demo, ground: Ground, prepared: Prepared): Promise
   const { options, narrator, waits } = demo;
   const site = await openSite(demo, prepared.tools, ground);
   prepared.durations.stack = prepared.stopwatch.lap();
-  try {
+  const play = async (): Promise<void> => {
     const name = options.story;
     const report = name === undefined
       ? await tellStory(demo, site, { ...prepared, ground })
@@ -92,10 +98,11 @@ async function onGround(demo: Demo, ground: Ground, prepared: Prepared): Promise
     await demo.onReport(report);
     waits.unlimit();
     if (options.keep) await keepRunning(demo, site, { tools: prepared.tools, release: ground.releases[1] });
-  } finally {
+  };
+  await thenStop(play(), () => {
     narrator.say("Stopping all processes");
-    await site.stop();
-  }
+    return tried(narrator, "stop all processes", site.stop());
+  });
 }
 
 // Like the site, the ground is not awaited by `Waits.until`, because an interrupted start still has to clean up.

@@ -69,7 +69,7 @@ Deno.test("ostler ca: in phase 2 names the machines that trust the old CA still"
   const { code, fault } = await check({ announced: next, caBundles, created: [-9, -8, -1] });
   assert.deepEqual([code, fault], [
     1,
-    "fleet/pool: 2 of 3 machines trust a CA that is no longer in the present CA bundle",
+    "fleet/pool: 2 of 3 machines trust a CA that the present CA bundle lacks",
   ]);
   assert.equal((await check({ announced: next, caBundles, created: [-4, -1] })).code, 0);
 });
