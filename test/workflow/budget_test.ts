@@ -147,11 +147,12 @@ test("budget.cluster: without surge delays drains until the new machine of anoth
   const { slots } = stage.activities;
   slots.take({ pool: other, machine: "x", limit: 1 });
   for (const machine of pool.machines) machine.hold = pool.holder;
+  // Before the change, which already creates the first new machine.
+  pool.joinOnceAwaited(() => false);
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool);
   await stage.sees(pool, "the full budget", ({ reason }) => reason === "ClusterBudget");
   equal(pool.count("ensureNodeCordoned"), 0);
-  pool.joinOnceAwaited(() => false);
   slots.keep({ pool: other, machines: [] });
   const nudges = setInterval(() => void stage.tell(pool).catch(() => undefined), 300);
   await eventually("a new machine that boots", () => pool.count("awaitMachinesJoined") > 0);
