@@ -16,7 +16,7 @@ const limitMiB = 2_560;
 const env = {
   MALLOC_ARENA_MAX: "2",
   MALLOC_TRIM_THRESHOLD_: "131072",
-  DENO_V8_FLAGS: "--max-semi-space-size=2,--initial-old-space-size=64,--heap-growing-percent=40",
+  DENO_V8_FLAGS: "--max-semi-space-size=8,--initial-old-space-size=64,--heap-growing-percent=40",
 };
 
 const cases: { name: string; what: string; besideMiB: number }[] = [

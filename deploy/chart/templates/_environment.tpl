@@ -40,7 +40,7 @@
 - { name: OSTLER_CERT_DIR, value: /etc/ostler/certificate }
 {{- end }}
 # Free memory is returned to the system: docs/reference/settings.md.
-- { name: DENO_V8_FLAGS, value: "--max-semi-space-size=2,--initial-old-space-size=64,--heap-growing-percent=40" }
+- { name: DENO_V8_FLAGS, value: "--max-semi-space-size=8,--initial-old-space-size=64,--heap-growing-percent=40" }
 - { name: MALLOC_ARENA_MAX, value: "2" }
 - { name: MALLOC_TRIM_THRESHOLD_, value: "131072" }
 {{- range $root.Values.env }}

@@ -33,7 +33,7 @@ const basic = ["--allow-net", "--allow-read", "--allow-env", "--allow-sys", "--a
 
 /** Variables with which a process returns free memory to the system; the manifests set the same variables. */
 export const leanEnvironment = {
-  DENO_V8_FLAGS: "--max-semi-space-size=2,--initial-old-space-size=64,--heap-growing-percent=40",
+  DENO_V8_FLAGS: "--max-semi-space-size=8,--initial-old-space-size=64,--heap-growing-percent=40",
   MALLOC_ARENA_MAX: "2",
   MALLOC_TRIM_THRESHOLD_: "131072",
 };
