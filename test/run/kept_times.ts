@@ -38,18 +38,20 @@ export function keepTimes(file: string | undefined, times: readonly Timed[]): vo
 /** A piece that keeps more of a core busy, for longer (seconds), begins before all others. */
 const large = { load: 0.5, seconds: 60 };
 
+/** Durations (seconds) for pieces whose own are not known yet: of long ones, and of all others. */
+const unknown = { long: 240, other: 30 };
+
 /**
  * Sorts pieces that start servers by duration times busy cores, the most first: small pieces fill the gaps at the end.
- * Unknown ones count as `unknownSeconds`. Everything else stays before them in its order, because it is quick and finds
- * most failures. Large pieces come first of all: small ones would fill each gap that is too small for them, and they
- * would run at the end, with nothing beside them.
+ * Everything else stays before them in its order, because it is quick and finds most failures. Large pieces come first
+ * of all: small ones would fill each gap that is too small for them, and they would run at the end, with nothing beside
+ * them.
  */
-export function mostFirst<One extends { title: string; isQuick: boolean; load: number }>(
+export function mostFirst<One extends { title: string; isQuick: boolean; isLong: boolean; load: number }>(
   pieces: readonly One[],
   times: KeptTimes,
-  unknownSeconds = 120,
 ): One[] {
-  const secondsOf = ({ title }: One): number => times[title] ?? unknownSeconds;
+  const secondsOf = ({ title, isLong }: One): number => times[title] ?? (isLong ? unknown.long : unknown.other);
   const workOf = (one: One): number => secondsOf(one) * one.load;
   const sorted = pieces.filter(({ isQuick }) => !isQuick).sort((one, other) => workOf(other) - workOf(one));
   const isLarge = (one: One): boolean => one.load > large.load && secondsOf(one) > large.seconds;

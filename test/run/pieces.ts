@@ -13,6 +13,8 @@ export interface Piece extends Job {
   readonly limitMinutes: number;
   /** It starts no server, and finds failures soon. */
   readonly isQuick: boolean;
+  /** It runs files of a shared process, or one of the slowest files. */
+  readonly isLong: boolean;
   /** Either the arguments of a deno, or test files and their permissions. */
   readonly args?: readonly string[];
   readonly tests?: Tests;
@@ -32,13 +34,13 @@ export interface Tests {
 export function piecesOf(name: string, files?: readonly string[]): Piece[] {
   const [step, all] = [steps[name], groups[name]];
   const group = all && files ? { ...all, paths: [...files] } : all;
-  if (step !== undefined) return [{ ...jobOf(name, step), title: name, isQuick: true, args: step.args }];
+  if (step !== undefined) return [{ ...jobOf(name, step), title: name, isQuick: true, isLong: false, args: step.args }];
   return group === undefined ? [] : piecesOfGroup(name, group);
 }
 
 /** The pieces of tests. */
 export function piecesOfGroup(name: string, group: Group): Piece[] {
-  const { allow, shares, together, waiting = [] } = group;
+  const { allow, shares, together, waiting = [], longest = [] } = group;
   const all = filesOf(group);
   const sharing = shares === undefined ? together?.files.filter((file) => all.includes(file)) ?? [] : all;
   const hands = dealt(sharing, shares ?? together?.processes ?? 1);
@@ -48,11 +50,10 @@ export function piecesOfGroup(name: string, group: Group): Piece[] {
     const title = !isShared ? part.join() : hands.length === 1 ? name : `${name} ${at + 1}/${hands.length}`;
     const load = part.every((file) => waiting.includes(file)) ? group.load / 2 : group.load;
     const isQuick = group.isQuick ?? false;
+    const isLong = isShared || part.some((file) => longest.includes(file));
     return {
       ...jobOf(name, group),
-      load,
-      title,
-      isQuick,
+      ...{ load, title, isQuick, isLong },
       tests: { files: part, allow, isShared },
     };
   });
