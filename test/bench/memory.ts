@@ -3,21 +3,15 @@
  * Needs root and cgroups; measures nothing elsewhere.
  */
 import { fileURLToPath } from "node:url";
+import { leanEnvironment } from "../../deploy/local/site/ostler_processes.ts";
 import { type Figure, figuresOf } from "./figure.ts";
 import { noLimitBecause, runWithin } from "./memory_cgroup.ts";
 import { printAlone } from "./table.ts";
 
-/** Of a worker while 1,000 pools are published: the part `backlog`. */
-const workerPeakMiB = 392;
+/** Of a worker while 300 pools are published: the part `backlog`. */
+const workerPeakMiB = 440;
 /** As in the chart. */
 const limitMiB = 2_560;
-
-/** As in a pod: the chart's `_environment.tpl`. */
-const env = {
-  MALLOC_ARENA_MAX: "2",
-  MALLOC_TRIM_THRESHOLD_: "131072",
-  DENO_V8_FLAGS: "--max-semi-space-size=8,--initial-old-space-size=64,--heap-growing-percent=40",
-};
 
 const cases: { name: string; what: string; besideMiB: number }[] = [
   { name: "large", what: "worker: six of the largest profiles at once", besideMiB: workerPeakMiB },
@@ -33,7 +27,7 @@ export async function measureMemory(): Promise<Figure[]> {
   for (const { name, what, besideMiB } of cases) {
     const module = fileURLToPath(new URL("./memory_worst.ts", import.meta.url));
     const args = ["run", "--allow-all", "--no-check", module, name, `${besideMiB}`];
-    const { peakMiB, killed, code, text } = await runWithin(limitMiB, { args, env });
+    const { peakMiB, killed, code, text } = await runWithin(limitMiB, { args, env: leanEnvironment });
     if (code !== 0) throw new Error(`Failed to measure "${name}": it ended with ${code}: ${text.slice(-500)}`);
     figures.push(...figuresOf({ part: "memory", column: "Ostler" }, [
       [`${what}, peak`, "MiB", peakMiB],

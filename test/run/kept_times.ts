@@ -39,7 +39,7 @@ export function keepTimes(file: string | undefined, times: readonly Timed[]): vo
 const large = { load: 0.5, seconds: 60 };
 
 /** Durations (seconds) for pieces whose own are not known yet: of long ones, and of all others. */
-const unknown = { long: 240, other: 30 };
+const usual = { long: 240, other: 30 };
 
 /**
  * Sorts pieces that start servers by duration times busy cores, the most first: small pieces fill the gaps at the end.
@@ -51,7 +51,7 @@ export function mostFirst<One extends { title: string; isQuick: boolean; isLong:
   pieces: readonly One[],
   times: KeptTimes,
 ): One[] {
-  const secondsOf = ({ title, isLong }: One): number => times[title] ?? (isLong ? unknown.long : unknown.other);
+  const secondsOf = ({ title, isLong }: One): number => times[title] ?? (isLong ? usual.long : usual.other);
   const workOf = (one: One): number => secondsOf(one) * one.load;
   const sorted = pieces.filter(({ isQuick }) => !isQuick).sort((one, other) => workOf(other) - workOf(one));
   const isLarge = (one: One): boolean => one.load > large.load && secondsOf(one) > large.seconds;
