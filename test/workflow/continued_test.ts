@@ -189,11 +189,15 @@ test("next run: continues a rollback", async (stage) => {
   const pool = await stage.grownPool({
     ...{ replicas: 4, rules: { waves, gates: [gateOf("EachWave")], onFailure: "Rollback" } },
   });
-  pool.verdict = () => "Failed";
+  pool.verdict = () => {
+    pool.fate = () => "registered"; // the rollback cannot end before its next run is found
+    return "Failed";
+  };
   pool.change({ image: "image-2" });
-  const handle = await stage.rollOut(pool, { deadlines: testDeadlines });
+  const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, ready: hour } });
   await stage.sees(pool, "the rollback", ({ phase }) => phase === "RollingBack");
   await anotherRun(stage, pool);
+  pool.mend();
   equal((await handle.result()).outcome, "RolledBack");
   ok(pool.rollout.quarantine.length === 1);
   assertRuns(pool, "image-1");
@@ -207,13 +211,15 @@ test("next run: uncordons a machine that recovered between the runs", async (sta
   pool.sicken(2, { condition: "KernelDeadlock" });
   const handle = await stage.rollOut(pool);
   await eventually("a drain", () => pool.count("awaitNodeDrained") >= 1);
-  const run = await runOf(stage, pool);
-  // If it recovered in this run, that could end before its history is full.
+  const [run, found] = [await runOf(stage, pool), Promise.withResolvers<void>()];
+  // It recovers in neither run before the next one is found, because a run that ends cannot be signalled.
   pool.before["readDesired"] = async () => {
     if (await runOf(stage, pool) === run) return;
+    await found.promise;
     for (const machine of pool.machines) machine.ill = undefined;
   };
   await anotherRun(stage, pool);
+  found.resolve();
   equal((await handle.result()).outcome, "Converged");
   deepEqual(pool.machines.map(({ created, cordoned }) => [created, cordoned]), [[1, false], [2, false]]);
 });
