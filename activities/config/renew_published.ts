@@ -92,7 +92,7 @@ function isOurs(pool: PoolRef): (standing: Standing) => boolean {
 // Without the provisioning secret no machine joins, and only rendering creates its content.
 function refuseWithout({ name, found }: Standing, pool: PoolRef): void {
   if (found) return;
-  const state = "it is missing, and the next publication creates it; the other Secrets are renewed";
+  const state = "the Secret is missing; the next rollout creates it; the other Secrets are renewed";
   throw missing(`Failed to renew the credentials of "${ownerOf(pool)}" in Secret "${name}": ${state}`);
 }
 
@@ -173,8 +173,8 @@ class Exchange {
 // renewed.
 function unknown({ name }: Standing): Error {
   return missing(
-    `Failed to renew the credentials in Secret "${name}": it contains no known credentials; ` +
-      "the next publication replaces it",
+    `Failed to renew the credentials in Secret "${name}": the Secret contains no token that Ostler can replace; ` +
+      "the next rollout writes it again",
   );
 }
 
@@ -240,10 +240,12 @@ async function duePool(
   const deployment = await ifFound(readObject(kube, machineDeployments, { namespace, name }));
   const ref = deployment && profileRef(deployment, profileNamespace);
   if (!ref || deployment.metadata.deletionTimestamp) return undefined;
-  // If the status has `left`, the last good template was restored: the pool desires what it runs, so a rollout may
-  // follow. Any other aborted pool still desires what was aborted, so only its credentials are renewed.
-  if (status?.phase !== "Aborted" || status["left"]) return { namespace, name, publishOnly: false };
-  // A change since the abort requires a rollout, and must not be lost.
+  // After an abort that restored the last good template, which is in `left`, the pool desires what its machines run, so
+  // a normal rollout may follow. After a cancellation `left` may be an earlier rollback, or the cancelled one: the pool
+  // can still desire the cancelled change, so only its credentials are renewed.
+  const isRestored = status?.["reason"] === "Aborted" && Boolean(status["left"]);
+  if (status?.phase !== "Aborted" || isRestored) return { namespace, name, publishOnly: false };
+  // If the desired state has changed since the abort, a normal rollout must run, or the change would be lost.
   const observed = observedOf(deployment, lineState(await readProfileLine(kube, ref)));
   return { namespace, name, publishOnly: status.observed === observed };
 }

@@ -11,6 +11,7 @@ const future = "2099-01-01T00:00:00Z";
 interface Given {
   renewAt?: string;
   phase?: string;
+  reason?: string;
   observed?: string;
   left?: object;
   lastGood?: object | null;
@@ -66,13 +67,24 @@ Deno.test("listDuePools: requests only credentials for a pool with a cancelled r
   equal((await list(kube)).pools[0]?.publishOnly, false);
 });
 
+Deno.test("listDuePools: requests only credentials after a cancellation that followed a rollback", async () => {
+  const kube = new FakeKube();
+  putPool(kube);
+  const seen = await readDesired({ kube: kube.client, profileNamespace: "kube-system" }, pool);
+  const observed = seen.state === "Present" ? seen.desired.observed : "";
+  for (const reason of ["Cancelled", "CredentialsRenewed"]) {
+    putRollout(kube, "pool", { phase: "Aborted", reason, observed, left: { kind: "RollBack" } });
+    equal((await list(kube)).pools[0]?.publishOnly, true, reason);
+  }
+});
+
 Deno.test("listDuePools: requests a whole publication for a pool after a rollback", async () => {
   const kube = new FakeKube();
   putPool(kube);
   const seen = await readDesired({ kube: kube.client, profileNamespace: "kube-system" }, pool);
   const observed = seen.state === "Present" ? seen.desired.observed : "";
-  for (const [phase, kind] of [["Aborted", "Abort"], ["RolledBack", "RollBack"]]) {
-    putRollout(kube, "pool", { phase: phase ?? "", observed, left: { kind } });
+  for (const [phase, kind] of [["Aborted", "Abort"], ["RolledBack", "RollBack"]] as const) {
+    putRollout(kube, "pool", { phase, reason: phase, observed, left: { kind } });
     equal((await list(kube)).pools[0]?.publishOnly, false, phase);
   }
 });
