@@ -16,10 +16,11 @@ import { affected, changedFiles, readGraph, sinceLines, UnknownRevision } from "
 
 const children = new Children();
 
-// More than run concurrently on two cores; each has ports for some dozens of stacks.
+// Maximum number of test processes at a time, more than two cores run. Each has its own ports, enough for dozens of
+// test clusters.
 const lanes = 12;
 
-/** A started piece, and its start. */
+/** A piece that has run: a step, or some files of a group of tests. */
 interface Done {
   piece: Piece;
   ending: Ending;
@@ -39,9 +40,9 @@ interface Asked {
   extra: string[];
   /** The expected duration, which the end of the run compares with the actual one. */
   budgetMinutes?: number;
-  /** The result is kept for releases if the campaign passed on this commit. */
+  /** Whether to record for releases that the campaign passed on this commit. */
   isRecorded: boolean;
-  /** Only tests that changes since that revision can break. */
+  /** Run only the tests that changes since this Git revision can break. */
   since?: string;
 }
 
@@ -50,7 +51,10 @@ const cores = Math.max(2, availableParallelism());
 /** In CI everything can be installed, so a skipped test is a failure there. */
 const mayNotSkip = Deno.env.get("CI") === "true";
 
-/** Servers of tests live for minutes: collecting garbage a fourth as often saves a tenth of their time, for memory. */
+/**
+ * Go servers of tests run for minutes: with a fourth of the garbage collections they need a tenth less CPU time, and
+ * more memory.
+ */
 const sparing = { GOGC: "400" };
 
 async function now(): Promise<Moment> {
@@ -79,7 +83,8 @@ async function runAll(asked: Asked): Promise<number> {
 }
 
 /**
- * The pieces of the groups that a change can break, and of the steps that they come after; prints what it leaves out.
+ * Returns the pieces of the groups that changes since a Git revision can break, of the steps that must run before these
+ * groups, and of the checks that always run. Prints what it leaves out.
  */
 async function piecesSince(since: string, names: readonly string[]): Promise<Piece[]> {
   const all = names.flatMap((name) => groups[name] ? [[name, filesOf(groups[name])] as const] : []);
@@ -94,7 +99,7 @@ async function piecesSince(since: string, names: readonly string[]): Promise<Pie
   return [...wanted.flatMap((name) => piecesOf(name)), ...selected.flatMap(({ group, run }) => piecesOf(group, run))];
 }
 
-/** Only if the commit and its files are the same as at the start. */
+/** Records that the campaign passed, if the commit and its files are the same as at the start. */
 async function record(source: Source, done: Done[]): Promise<number> {
   try {
     const { commit, isChanged } = await readSource();
@@ -133,16 +138,20 @@ function closeWith(
   ];
   console.log(`\n${parts.filter((part) => part.length > 0).map((part) => part.join("\n")).join("\n\n")}`);
   if (children.isInterrupted) return 130;
-  const isEmpty = counts.passed === 0 && since !== undefined;
+  const isAllSteps = done.length > 0 && done.every(({ piece }) => piece.tests === undefined);
+  const mayBeEmpty = isAllSteps || since !== undefined;
   if (counts.failed === 0) keepTimes(timesFile(), done.map(timeOf));
-  return counts.failed === 0 && (counts.passed > 0 || isEmpty) && skips.length === 0 ? 0 : 1;
+  return counts.failed === 0 && (counts.passed > 0 || mayBeEmpty) && skips.length === 0 ? 0 : 1;
 }
 
 function timeOf({ piece, from, to }: Done): { what: string; seconds: number } {
   return { what: piece.title, seconds: (to.ms - from.ms) / 1000 };
 }
 
-/** From the start of the first piece to the end of the last; other names may have run meanwhile. */
+/**
+ * Returns the result of a step or group, with the time from the start of its first piece to the end of its last one.
+ * Pieces of other names may have run meanwhile.
+ */
 function lineOf(name: string, done: Done[]): string[] {
   const first = done.toSorted((a, b) => a.from.ms - b.from.ms)[0];
   const last = done.toSorted((a, b) => a.to.ms - b.to.ms).at(-1);
@@ -163,13 +172,16 @@ function rowOf(name: string, seconds: number, coreSeconds: number, rest: string)
   return `${name.padEnd(12)}${minutes} min ${coreMinutes} core-min  ${rest}`;
 }
 
-/** The cost of the run, and its limit. The engine ends containers, so only the total of all cores includes them. */
+/**
+ * Returns the cost of the whole run, and whether it took too long. Containers are not children of this process, so only
+ * the total of all cores includes them.
+ */
 function wholeLines(done: Done[], { from, to }: { from: Moment; to: Moment }, budgetMinutes?: number): string[] {
   const seconds = (to.ms - from.ms) / 1000;
   const all = coreSecondsBetween(from.cores, to.cores, { seconds, cores });
   const others = all === undefined
     ? ""
-    : `, ${(Math.max(0, all - coreSecondsOf(done)) / 60).toFixed(1)} of them containers' and others'`;
+    : `, ${(Math.max(0, all - coreSecondsOf(done)) / 60).toFixed(1)} of them by containers and other processes`;
   const row = rowOf(
     "in all",
     seconds,
@@ -177,7 +189,7 @@ function wholeLines(done: Done[], { from, to }: { from: Moment; to: Moment }, bu
     `${busyBetween(from.cores, to.cores, cores)}${others}`,
   );
   if (budgetMinutes === undefined || seconds <= budgetMinutes * 60) return [row];
-  return [row, `OVER BUDGET: ${(seconds / 60).toFixed(1)} min, where all of it may take ${budgetMinutes} min`];
+  return [row, `OVER BUDGET: the run took ${(seconds / 60).toFixed(1)} min; the limit is ${budgetMinutes} min`];
 }
 
 /** Reads names of steps and groups, then the flags of this program, then flags of `deno test`. */

@@ -1,5 +1,7 @@
-/** Stories of the demo whose behaviour other stories prove for every change. */
+/** Stories of the demo that run only in the campaign, because the tests of every change prove the same behaviour. */
 import { testStory } from "../integration/stories/told_story.ts";
 
 testStory("in-place");
 testStory("canary");
+testStory("abort");
+testStory("bad-profile");

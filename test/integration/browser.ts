@@ -19,7 +19,7 @@ export const hasChromium = existsSync(chromiumPath);
 /** On a busy machine one page may take a while. */
 const patienceMs = 180_000;
 
-/** Between two reads, because loading the page takes a core for seconds. */
+/** Pause between two reads (ms), because loading the page keeps a core busy for seconds. */
 const betweenLooksMs = 1_500;
 
 /** The page "User Metadata" of a run. */
@@ -27,7 +27,7 @@ export interface RunPage {
   /** Headline, paragraphs, lists and tables of the current details. */
   details: string;
   tables: number;
-  /** The text beside them, and in the list of all runs. */
+  /** Text of the page's frame, as a person sees it. */
   summary: string;
   file: string;
 }
@@ -35,7 +35,7 @@ export interface RunPage {
 export class Browser {
   private constructor(readonly folder: string, readonly page: Page, readonly close: () => Promise<void>) {}
 
-  /** Screenshots go to OSTLER_SCREENSHOTS, or to a new folder. */
+  /** Opens a browser; screenshots are stored in OSTLER_SCREENSHOTS, or in a new temporary folder. */
   static async open(): Promise<Browser> {
     const folder = process.env["OSTLER_SCREENSHOTS"] ?? await mkdtemp(join(tmpdir(), "ostler-screenshots-"));
     const browser = await chromium.launch({ executablePath: chromiumPath, args: ["--no-sandbox"] });
@@ -59,6 +59,8 @@ export class Browser {
     const file = join(this.folder, `${name}.png`);
     await this.page.screenshot({ path: file, fullPage: true });
     const summary = await this.page.frameLocator("iframe").first().locator("body").innerText();
+    // An open page keeps loading and drawing between two reads of this test.
+    await this.page.goto("about:blank");
     return { ...seen, file, summary };
   }
 

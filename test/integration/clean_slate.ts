@@ -5,32 +5,32 @@ import { type ApiConnection, ApiRefusal } from "../../deploy/local/stack/api_con
 import { waitUntil } from "../../deploy/local/process/wait_until.ts";
 
 interface Kind {
-  /** As `/apis/apps/v1`. */
+  /** Base path of the API, such as `/apis/apps/v1`. */
   base: string;
-  /** As `deployments`. */
+  /** Plural name of the resource, such as `deployments`. */
   name: string;
 }
 
 interface Found {
   path: string;
-  kind: string;
-  /** Of everything that people write into it, without its metadata. */
+  kind: Kind;
+  /** Digest of all fields that people write into the object, without its metadata. */
   digest: string;
   finalizers: readonly string[];
   isOwned: boolean;
 }
 
-/** Kinds that are created, deleted and changed by themselves. */
+/** Kinds whose objects Kubernetes creates, deletes and changes by itself at any time. */
 const unsteady = ["events", "leases", "endpoints", "endpointslices", "componentstatuses"];
-/** Their controllers take minutes, or a cloud, to allow the deletion. */
+/** Kinds whose controllers take minutes, or need a cloud, to allow the deletion of an object. */
 const slow = ["machines", "machinesets", "virtualmachines", "virtualmachineinstances", "nodes"];
-/** For Ostler's and Kubernetes' own controllers to finish the deletions. */
+/** Time limit (ms) for the controllers of Ostler and Kubernetes to finish the deletions. */
 const patienceMs = 20_000;
 const limitMs = 60_000;
-/** After that long without a change a new site is settled. */
+/** A new site is complete after this many milliseconds without a change. */
 const settledMs = 2_000;
 
-/** The objects of a new site. */
+/** The objects of a new site, to which the site is restored after each story. */
 export class CleanSlate {
   private constructor(
     private readonly api: ApiConnection,
@@ -51,7 +51,7 @@ export class CleanSlate {
   }
 
   static async #now(api: ApiConnection, temporal: Client): Promise<CleanSlate> {
-    // A new kind answers 429 for a moment.
+    // The API server answers 429 for a moment after a CRD is added.
     return await waitUntil(async () => {
       const kinds = await kindsOf(api);
       return new CleanSlate(api, temporal, kinds, await inventory(api, kinds));
@@ -63,22 +63,26 @@ export class CleanSlate {
   }
 
   /**
-   * Deletes all other objects, and ends all runs. Rejects if something is left, or an object of the new site was
-   * deleted or changed, which makes the site unusable for another story.
+   * Deletes all objects that the new site did not have, and ends all runs. Rejects if such an object remains, or an
+   * object of the new site was deleted or changed, which makes the site unusable for another story.
    */
   async restore(): Promise<void> {
     const began = Date.now();
+    let kinds = this.kinds;
     await waitUntil(async () => {
-      const now = await inventory(this.api, this.kinds);
+      const now = await inventory(this.api, kinds);
       const others = [...now.values()].filter(({ path }) => !this.first.has(path));
-      // The owner deletes it, unless that takes too long.
+      // An object with an owner is deleted with its owner; if that takes too long, it is deleted here.
       const isLate = Date.now() - began > patienceMs;
       for (const found of others) {
-        const isSlow = slow.includes(found.kind);
+        const isSlow = slow.includes(found.kind.name);
         if (isSlow || isLate) await this.#release(found);
         if (!found.isOwned || isSlow || isLate) await this.#delete(found);
       }
-      if (others.length > 0) throw new Error(others.slice(0, 5).map(({ path }) => path).join(", "));
+      // Lists of all kinds cost the API server too much for every attempt; the last one lists them all again.
+      const isLast = kinds === this.kinds && others.length === 0;
+      kinds = others.length === 0 ? this.kinds : kinds.filter((kind) => others.some((found) => found.kind === kind));
+      if (!isLast) throw new Error(others.slice(0, 5).map(({ path }) => path).join(", "));
     }, { what: "an empty site", timeoutMs: limitMs });
     await this.#endRuns();
     const now = await inventory(this.api, this.kinds);
@@ -151,12 +155,13 @@ async function kindsOf(api: ApiConnection): Promise<Kind[]> {
 }
 
 async function inventory(api: ApiConnection, kinds: readonly Kind[]): Promise<Map<string, Found>> {
-  const lists = await Promise.all(kinds.map(async ({ base, name: kind }) => {
-    const { items } = await api.call({ method: "GET", path: `${base}/${kind}` }) as Listed;
+  const lists = await Promise.all(kinds.map(async (kind) => {
+    const { base, name: plural } = kind;
+    const { items } = await api.call({ method: "GET", path: `${base}/${plural}` }) as Listed;
     return items.map(({ metadata, status: _, ...written }): Found => {
       const { name, namespace, finalizers = [], ownerReferences = [] } = metadata;
       const place = namespace === undefined ? "" : `/namespaces/${namespace}`;
-      const path = `${base}${place}/${kind}/${encodeURIComponent(name)}`;
+      const path = `${base}${place}/${plural}/${encodeURIComponent(name)}`;
       const digest = createHash("sha256").update(JSON.stringify(written)).digest("hex");
       return { path, kind, digest, finalizers, isOwned: ownerReferences.length > 0 };
     });

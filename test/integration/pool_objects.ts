@@ -10,11 +10,11 @@ export interface PoolOverrides {
   profile?: string;
   operatingSystem?: string;
   provider?: string;
-  /** Machines above `replicas` while rolling. */
+  /** Maximum number of machines above `replicas` during a rollout. */
   surge?: number;
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
-  /** Merged into providerSpec.value. */
+  /** Fields that are merged into providerSpec.value. */
   provision?: Record<string, unknown>;
 }
 
@@ -36,7 +36,7 @@ export interface RolloutStatus {
   paused?: boolean;
   readyReplicas?: number;
   updatedReplicas?: number;
-  underway?: { machine: string; step: string }[];
+  underway?: { machine: string; step: string; blockers?: object[] }[];
   quarantine?: { image: string; specHash: string }[];
 }
 

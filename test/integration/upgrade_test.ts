@@ -9,17 +9,20 @@ import { withApi } from "./bare_api.ts";
 
 const folder = new URL("../replay/manifests/", import.meta.url);
 
-for (const name of readdirSync(folder).filter((each) => each.endsWith(".yaml"))) {
-  Deno.test(`upgrade: an API server accepts this version over ${name.slice(0, -".yaml".length)}`, async () => {
-    const { helm } = await resolveTools(["helm"]);
-    const before = parseManifests(readFileSync(new URL(name, folder), "utf8"), name);
-    const after = await chartObjects({ helm, set: plainValues });
-    ok(after.length > 40);
-    await withApi(async ({ kubeconfig }) => {
-      for (const objects of [before, after]) await applyObjects(kubeconfig, kindsFirst(objects));
-    });
+Deno.test("upgrade: an API server accepts this version over each recorded one", async (t) => {
+  const { helm } = await resolveTools(["helm"]);
+  const after = await chartObjects({ helm, set: plainValues });
+  ok(after.length > 40);
+  // Applying a recorded version takes the fields of this version back, so one API server is enough for all of them.
+  await withApi(async ({ kubeconfig }) => {
+    for (const name of readdirSync(folder).filter((each) => each.endsWith(".yaml"))) {
+      const before = parseManifests(readFileSync(new URL(name, folder), "utf8"), name);
+      await t.step(name.slice(0, -".yaml".length), async () => {
+        for (const objects of [before, after]) await applyObjects(kubeconfig, kindsFirst(objects));
+      });
+    }
   });
-}
+});
 
 /** As Helm sorts them: dependencies come first. */
 function kindsFirst<T extends { kind: string }>(objects: readonly T[]): T[] {

@@ -27,9 +27,9 @@ const join = { instance: "20s", address: "20s", registered: "20s", ready: "20s",
 
 const pages: [string, (world: World, browser: Browser) => Promise<void>][] = [
   ["a running rollout: machines, and what blocks them", running],
-  ["a soaking one: until when, and how to end it", soaking],
-  ["a halted one: why, what is held, and what to do", halted],
-  ["a rolled back one: from what, and why", rolledBack],
+  ["a soaking rollout: until when, and how to end it", soaking],
+  ["a halted rollout: why, what is held, and what to do", halted],
+  ["a rolled back rollout: from what, and why", rolledBack],
 ];
 
 const name = "details: describe a run in the web UI without opening an event";
@@ -47,7 +47,7 @@ Deno.test({
       try {
         await t.step(`screenshots are in "${browser.folder}"`, () => create(world));
         for (const [what, look] of pages) {
-          // Each begins where the previous one ended.
+          // Each page is read in the state that the previous step created, so a failed step ends the test.
           if (!await t.step(what, () => look(world, browser))) break;
         }
       } finally {
@@ -71,6 +71,11 @@ async function running(world: World, browser: Browser): Promise<void> {
   await world.patch(`${budgets}/web`, { spec: { minAvailable: 3 } });
   await world.until("three pods Running", () => areRunning(world));
   await world.patch(poolPath("pool"), rollTo("1.36.1"));
+  // Each load of the page keeps a core busy for seconds, so the page is opened once it can be complete.
+  await world.until(
+    "the blocked drain",
+    async () => (await world.status("pool"))?.underway?.some(({ blockers = [] }) => blockers.length > 0),
+  );
   const page = await browser.look(world, { name: "running", pool: "pool", expected: /is blocked by/ });
   tells(page.details, [
     /^Rolling: /,
@@ -97,6 +102,7 @@ async function areRunning(world: World): Promise<boolean> {
 }
 
 async function soaking(world: World, browser: Browser): Promise<void> {
+  await world.until("the soak", async () => (await world.status("pool"))?.reason === "Soaking");
   const page = await browser.look(world, { name: "soaking", pool: "pool", expected: /soaking until/ });
   tells(page.details, [
     /^Rolling: Wave 1 soaks until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\n/,
@@ -150,7 +156,7 @@ async function order(world: World, update: string, command: object): Promise<voi
   await handle.executeUpdate(update, { args: [{ by: "test", reason: "to see the next page", ...command }] });
 }
 
-/** Each is on the page, in any place. */
+/** Expects a match of each pattern anywhere on the page. */
 function tells(page: string, parts: readonly RegExp[]): void {
   const missing = parts.filter((part) => !part.test(page));
   assert.deepEqual(missing, [], `Unexpected content of the page: ${page}`);

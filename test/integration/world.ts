@@ -23,13 +23,13 @@ export interface WorldOptions {
   seed?: number;
   script?: ScriptChange;
   settings?: Record<string, string>;
-  /** Kubeconfigs of another cluster with profiles and configs. */
+  /** Kubeconfigs of a management cluster, which has the profiles and configs. */
   management?: ManagementKubeconfigs;
-  /** Controller and worker serve metrics. */
+  /** Whether controller and worker serve metrics. */
   isMeasured?: boolean;
-  /** Users whose requests are counted. */
+  /** Users whose requests the API server's audit log keeps. */
   audited?: string[];
-  /** The API server ends a watch after one to two times this many seconds. */
+  /** Seconds after which the API server ends a watch; it adds a random time of up to the same length. */
   watchSeconds?: number;
   /** The type of machines and their environment; by default simulated. */
   machines?: MachineGround;
@@ -92,9 +92,9 @@ export async function withWorld(options: WorldOptions, story: (world: World) => 
 /** The limits for a pool, by default "pool", during a story. */
 export interface Expected {
   pool?: string;
-  /** Never fewer Ready nodes than this. */
+  /** Minimum number of Ready nodes at any time. */
   replicas: number;
-  /** Machines allowed above them. */
+  /** Maximum number of machines above `replicas`. */
   surge?: number;
 }
 
@@ -159,9 +159,10 @@ export class World extends ApiObjects {
   ): Promise<RolloutStatus> {
     return await this.until(`rollout "${name}" ${phase}`, async () => {
       const status = await this.status(name, namespace);
+      if (status?.phase !== phase) throw new NotYet(status);
       const pool = await this.get<{ metadata: { generation: number } }>(poolPath(name, namespace));
-      if (status?.phase === phase && status.observedGeneration === pool?.metadata.generation) return status;
-      throw new NotYet(status);
+      if (status.observedGeneration !== pool?.metadata.generation) throw new NotYet(status);
+      return status;
     }, seconds);
   }
 }

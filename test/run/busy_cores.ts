@@ -7,8 +7,8 @@ export interface CoreTime {
 }
 
 /**
- * The cores of the host; undefined if it does not report them. A shell reads it, because Deno denies /proc without all
- * permissions.
+ * Returns the busy and idle time of the host's cores; undefined if the host does not report them. A shell reads
+ * /proc/stat, because Deno denies /proc without all permissions.
  */
 export async function coreTime(): Promise<CoreTime | undefined> {
   const args = ["-c", `read -r line < /proc/stat && echo "$line"`];
@@ -16,7 +16,7 @@ export async function coreTime(): Promise<CoreTime | undefined> {
   return parseCoreTime(new TextDecoder().decode(stdout));
 }
 
-/** Of the first line of /proc/stat: https://man7.org/linux/man-pages/man5/proc_stat.5.html */
+/** Parses the first line of /proc/stat: https://man7.org/linux/man-pages/man5/proc_stat.5.html */
 export function parseCoreTime(line: string): CoreTime | undefined {
   const [name, ...fields] = line.trim().split(/\s+/);
   if (name !== "cpu") return undefined;

@@ -7,24 +7,24 @@ import { fileURLToPath } from "node:url";
 import { OrphanGuard } from "../../deploy/local/process/orphan_guard.ts";
 import { waitFor } from "../../deploy/local/process/wait_until.ts";
 
-/** One deno to run. */
+/** One Deno process to run. */
 export interface Order {
   args: string[];
   limitMinutes: number;
-  /** File for its output, in place of the output of this process. */
+  /** File that gets the output, in place of the output of this process. */
   log?: string;
-  /** Added to the environment of this process. */
+  /** Variables that are added to the environment of this process. */
   env?: Record<string, string>;
-  /** A shell writes the CPU time of the child and its awaited children there, as `parseTimes` reads it. */
+  /** File into which a shell writes the CPU time of the child and its awaited children, as `parseTimes` reads it. */
   times?: string;
 }
 
-/** How it ended. */
+/** The end of a child. */
 export interface Exit {
   isSuccess: boolean;
-  /** It was late or interrupted, and was stopped. */
+  /** Whether the child was stopped because it was late or interrupted. */
   isStopped: boolean;
-  /** Why it failed. */
+  /** Why the child failed. */
   note?: string;
 }
 
@@ -104,7 +104,7 @@ function start({ args, log, env, times }: Omit<Order, "limitMinutes">): ReturnTy
   }
 }
 
-/** Deno does not check whether its output is a terminal: it writes colors into a file or a pipe too. */
+/** Disables colors unless the output is a terminal, because Deno would write colors into a file or a pipe too. */
 function colours(): Record<string, string> {
   return process.stdout.isTTY || process.env["FORCE_COLOR"] !== undefined ? {} : { NO_COLOR: "1" };
 }

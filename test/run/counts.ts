@@ -67,7 +67,7 @@ export function secondsOfFiles(junit: string): Timed[] {
   return [...sums].map(([suite, seconds]) => ({ what: unescaped(suite).replace(/^\.\//, ""), seconds }));
 }
 
-/** The ten slowest, a line each. */
+/** Returns a line for each of the ten slowest tests or files. */
 export function slowestLines(all: readonly Timed[]): string[] {
   const slowest = all.toSorted((a, b) => b.seconds - a.seconds).slice(0, 10);
   return slowest.map(({ what, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${what}`);
@@ -80,17 +80,17 @@ interface Case {
   body: string;
 }
 
-/** Tests without the steps inside them. */
+/** Returns the tests without the steps inside them. */
 function testsOf(junit: string): Case[] {
   return withoutSteps(casesOf(junit));
 }
 
-/** A step is reported in its own file, which need not be that of its test. */
+/** Removes the steps: Deno reports a step under the file that defines it, which need not be the file of its test. */
 function withoutSteps(cases: readonly Case[]): Case[] {
   return cases.filter(({ name }) => !cases.some((test) => name.startsWith(`${test.name} &gt; `)));
 }
 
-/** Tests and steps. */
+/** Returns all tests and steps. */
 function casesOf(junit: string): Case[] {
   return [...junit.matchAll(/<testsuite name="([^"]*)"(.*?)<\/testsuite>/gs)].flatMap((
     [, suite, content = ""],

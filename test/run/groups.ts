@@ -1,20 +1,20 @@
-/** Everything that can run, by name: steps, which only succeed or fail, and groups of tests. */
+/** Everything that a test run can execute, by name: steps, which only succeed or fail, and groups of tests. */
 import { registryToolNames, stackToolNames } from "../../deploy/local/tools/tool_name.ts";
 
 /** The common fields of steps and groups. */
 interface Named {
-  /** For each process. */
+  /** Time limit for each process, in minutes. */
   limitMinutes: number;
-  /** How many cores one of its processes keeps busy, including waits. */
+  /** The number of cores that one of its processes keeps busy on average, including the times in which it waits. */
   load: number;
-  /** The names that must be complete before, if they run too. */
+  /** The names of steps or groups that must be complete before, if they run too. */
   after?: string[];
 }
 
-/** Arguments of one deno. */
+/** A step: one Deno process with these arguments. */
 export interface Step extends Named {
   args: string[];
-  /** It reads every file, and takes seconds: it always runs. */
+  /** Whether the step reads every file and takes only seconds, so that it always runs. */
   isCheck?: boolean;
 }
 
@@ -23,24 +23,25 @@ export interface Group extends Named {
   paths: string[];
   allow: string[];
   /**
-   * Files share this many processes, which load common modules once; else each has its own process, because its child
-   * processes may outlive it. Paths in place of a number define which files share one, those of the first list that
-   * names them; all others share the last process.
+   * The number of processes that run all files of the group, because files in one process load common modules once.
+   * Lists of paths in its place define which files share a process: a file belongs to the first list that names it or a
+   * folder above it, and all others share the last process. Without this each file has its own process, because its
+   * child processes may outlive it.
    */
   shares?: number | string[][];
   /**
-   * Files whose stories share a site: this many processes, which start one each, run them all; each other file has its
-   * own.
+   * Files whose stories share a site: `processes` processes run them all, and each starts one site. Each other file has
+   * its own process.
    */
   together?: { processes: number; files: string[] };
   /**
-   * The slowest files, the slowest first: started last, one of them would delay the end. They count as long until their
-   * durations are known.
+   * The slowest files, in descending order: one that starts late would delay the end of the run. They count as long
+   * until their durations are known.
    */
   longest?: string[];
-  /** It starts no server: its pieces begin before those that do. */
+  /** Whether its files start no server: they begin before the files of groups that do. */
   isQuick?: boolean;
-  /** Files that wait for the clock about half of their time, and so keep a core half as busy. */
+  /** Files that wait for the clock about half of their time, and so keep a core only half as busy. */
   waiting?: string[];
 }
 
@@ -66,20 +67,21 @@ export const steps: Record<string, Step> = {
   lint: { args: ["lint"], isCheck: true, limitMinutes: 5, load: 1 },
   check: { args: ["check"], isCheck: true, limitMinutes: 5, load: 1 },
   packages: { args: ["run", "--allow-all", "test/validators/install_packages.ts"], limitMinutes: 10, load: 0.5 },
-  // Building them on a fresh machine takes longer than any test may, and all cores, so a run names this step first.
+  // On a fresh machine building the tools takes all cores, and longer than the time limit of a test; so a run executes
+  // this step first.
   tools: {
     args: ["run", "--allow-all", "deploy/local/tools/main.ts", ...stackToolNames, ...registryToolNames],
     limitMinutes: 45,
     load: 2,
   },
-  // The same for the parts of machines, if they can run.
+  // Builds what the tests on real machines need, where such machines can run.
   prepare: {
     args: ["run", "--allow-all", "test/machines/prepare.ts"],
     limitMinutes: 45,
     load: 1,
     after: ["tools", "packages"],
   },
-  // The same for the parts of the campaign only, which takes minutes more of builds.
+  // Builds what only the tests of the campaign need, which takes some more minutes.
   prepare_campaign: {
     args: ["run", "--allow-all", "test/machines/prepare.ts", "--campaign"],
     limitMinutes: 60,
@@ -98,7 +100,8 @@ export const groups: Record<string, Group> = {
   unit: {
     paths: ["test/unit", "test/run", "test/house_rules_test.ts", "test/run_test.ts"],
     allow: noServer,
-    // Files with the same modules are together, in parts of similar duration, except for those that wait.
+    // Files that load the same modules share a process; the processes take similar times, except those with files that
+    // wait.
     shares: [
       waits,
       azureWaits,
@@ -111,13 +114,13 @@ export const groups: Record<string, Group> = {
     ],
     waiting: [...waits, ...azureWaits],
     isQuick: true,
-    // Some of them run programs of Debian's packages.
+    // Some of these tests run programs of Debian's packages.
     after: ["packages"],
     limitMinutes: 15,
-    // Measured: each waits for the clock from time to time, so that four of them keep both cores busy.
+    // Measured: each process waits for the clock from time to time, so that four of them keep two cores busy.
     load: 0.45,
   },
-  // They take as long as the programs that they run.
+  // These tests run external programs, which determine how long they take.
   programs: {
     paths: ["test/programs"],
     allow: noServer,
@@ -154,23 +157,20 @@ export const groups: Record<string, Group> = {
   integration: {
     paths: ["test/integration"],
     allow: allowed,
-    // Distributed in rotation, the slowest first.
+    // The files are distributed to the processes in rotation, the slowest first.
     together: {
       processes: 3,
       files: [
         ...named("integration", ["web_ui", "repair", "readme", "pacing", "stories/window", "gates", "os_image"]),
         ...named("integration", ["rollout", "in_place", "gitops"]),
-        ...named("integration/stories", ["bad_image", "bad_profile", "pdb", "abort"]),
+        ...named("integration/stories", ["bad_image", "pdb"]),
         ...named("integration", ["keep_machines", "trouble", "webhook", "node_operator", "deletion", "fleet_lock"]),
-        // They change a site from its start, so that the next story uses another one.
+        // These two change the site from its start, so that the next story starts a new site.
         ...named("integration", ["publishing", "handover"]),
       ],
     },
-    longest: [
-      ...named("integration", ["clusters", "scaling_group", "join", "demo", "worker_cluster", "control_plane"]),
-      ...named("integration", ["requests"]),
-    ],
-    // Deadlines of machines that do not join; an API server that is suspended.
+    longest: named("integration", ["clusters", "scaling_group", "join", "demo", "requests"]),
+    // These wait for the deadlines of machines that do not join, or while an API server is suspended.
     waiting: named("integration", ["join", "demo"]),
     limitMinutes: 40,
     // Measured: 0.25 to 0.5 of a core for each, including the whole stack.
@@ -183,12 +183,13 @@ export const groups: Record<string, Group> = {
     allow: allowed,
     longest: named("machines", ["boot"]),
     limitMinutes: 40,
-    // Machines that install packages fill a core, and then wait for each other; at 1 nothing would run beside two of
-    // these.
+    // Machines that install packages fill a core, and then wait for each other; with a load of 1 nothing could run
+    // beside two of these.
     load: 0.7,
     after: ["prepare"],
   },
-  // Required for a release, but not for a change; one after the other, because some read what is left on the host.
+  // Required for a release, but not for a change. They run one after the other, because some of them check what remains
+  // on the host.
   campaign: {
     paths: ["test/campaign"],
     allow: allowed,

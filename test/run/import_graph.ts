@@ -13,7 +13,7 @@ export interface Uses {
 /** The uses of each module, by its path. */
 export type ImportGraph = ReadonlyMap<string, Uses>;
 
-/** The possible meanings of a name in a text. */
+/** The files and tasks that a name in a text may refer to. */
 export interface Known {
   /** All files, by path from the root. */
   files: readonly string[];
@@ -46,14 +46,14 @@ export function importGraph(texts: ReadonlyMap<string, string>, { files, tasks =
   }));
 }
 
-/** A string literal that can be a path, with "*" in place of `${…}`. */
+/** A string literal that may be a path, with "*" in place of each `${…}`. */
 interface Name {
   text: string;
   isRelative: boolean;
 }
 
 function namesIn(text: string): Name[] {
-  // A shell script names modules below $root.
+  // Shell scripts name modules by a path below $root, so such paths count too.
   const paths = /(new URL\(\s*)?(?:["'`]|\$root\/)((?:\$\{[^{}]*\}|[\w.@/-])+)["'`]/g;
   return [...withoutComments(text).matchAll(paths)].map(([, url, path = ""]) => {
     return { text: path.replaceAll(/\$\{[^{}]*\}/g, "*"), isRelative: url !== undefined || /^\.\.?\//.test(path) };
@@ -65,7 +65,10 @@ function tasksIn(text: string): string[] {
   return [...text.matchAll(/(?:"task",(?:\s*"-[\w-]+",)*\s*"|\btasks\.)([\w:]+)/g)].map(([, task = ""]) => task);
 }
 
-/** Finds the files of a name: one beside the module or below the root, those of a pattern, or all below a folder. */
+/**
+ * Returns a function that finds the files to which a name refers: a file beside the module or below the root, files
+ * that match a pattern, or all files below a folder.
+ */
 function finderIn(files: readonly string[]): (name: Name, path: string) => { exact: string[]; below: string[] } {
   const known = new Set(files);
   const rooms = new Set(files.filter((file) => file.includes("/")).map((file) => file.split("/", 1)[0]));
@@ -77,7 +80,7 @@ function finderIn(files: readonly string[]): (name: Name, path: string) => { exa
     const [beside, below] = [resolved(text, path), resolved(text.replace(/^\*\/?/, ""), "")];
     const exact = [beside, below].filter((target) => known.has(target));
     const target = (isRelative ? beside : below).replace(/\/$/, "");
-    // A single word is rarely meant as a folder.
+    // A name without a slash is rarely meant as a folder, so it counts only if it is relative.
     const isPath = rooms.has(target.split("/", 1)[0]) && (isRelative || target.includes("/"));
     if (exact.length > 0 || !isPath) return { exact, below: [] };
     if (/\.\w+$/.test(target)) return { exact: target.includes("*") ? matching(`${target}$`) : [], below: [] };

@@ -35,17 +35,17 @@ export function keepTimes(file: string | undefined, times: readonly Timed[]): vo
   renameSync(whole, file);
 }
 
-/** A piece that keeps more of a core busy, for longer (seconds), begins before all others. */
+/** A piece with a higher load (busy cores) and a longer duration (seconds) than these begins before all others. */
 const large = { load: 0.5, seconds: 60 };
 
-/** Durations (seconds) for pieces whose own are not known yet: of long ones, and of all others. */
+/** Assumed durations (seconds) of pieces that never ran: of long pieces, and of all others. */
 const usual = { long: 240, other: 30 };
 
 /**
- * Sorts pieces that start servers by duration times busy cores, the most first: small pieces fill the gaps at the end.
- * Everything else stays before them in its order, because it is quick and finds most failures. Large pieces come first
- * of all: small ones would fill each gap that is too small for them, and they would run at the end, with nothing beside
- * them.
+ * Sorts pieces that start servers by duration times busy cores, the most first, so that small pieces fill the gaps at
+ * the end. Quick pieces, which start no server, keep their order and come before these, because they find most
+ * failures. Large pieces come first of all: otherwise small pieces would fill each gap that is too small for a large
+ * one, and the large ones would run at the end, with nothing beside them.
  */
 export function mostFirst<One extends { title: string; isQuick: boolean; isLong: boolean; load: number }>(
   pieces: readonly One[],

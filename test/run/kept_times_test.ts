@@ -3,7 +3,7 @@ import { mostFirst } from "./kept_times.ts";
 
 type Sorted = Parameters<typeof mostFirst>[0][number];
 
-Deno.test("mostFirst: begins with large pieces, then quick ones, then those with the most work, unknown ones in their place", () => {
+Deno.test("mostFirst: begins with large pieces, then quick ones, then those with the most work, and assumes the durations of unknown ones", () => {
   const piece = (title: string, load: number, { isQuick = false, isLong = false } = {}): Sorted => {
     return { title, load, isQuick, isLong };
   };

@@ -1,25 +1,25 @@
-/** Concurrent work. */
+/** Runs jobs concurrently, as far as the cores and their order allow. */
 import { usualPorts } from "../../deploy/local/process/free_ports.ts";
 
-/** A piece of work that may have to wait for others. */
+/** A piece of work that may have to wait for other jobs. */
 export interface Job {
-  /** The name that it is part of. */
+  /** The name of the step or group that the job is part of. */
   readonly name: string;
-  /** Names of which no job may be left. */
+  /** The names of steps or groups of which all jobs must have ended before this job begins. */
   readonly after: readonly string[];
-  /** How many cores it keeps busy; Infinity for a job that has to be alone. */
+  /** How many cores the job keeps busy; Infinity for a job that has to run alone. */
   readonly load: number;
 }
 
-/** How many cores may be busy, and how many jobs run, at once. */
+/** How many cores may be busy at once, and how many jobs may run at once. */
 export interface Room {
   readonly cores: number;
   readonly lanes: number;
 }
 
 /**
- * Runs all jobs, each in its own lane (from 0): the first that is ready and fits into the free cores begins first, and
- * when nothing runs any load fits. Results keep the order of the jobs.
+ * Runs all jobs, each in its own lane (from 0). The first job that is ready and fits into the free cores begins first;
+ * when nothing runs, any job fits. Results keep the order of the jobs.
  */
 export async function inLanes<One extends Job, Result>(
   jobs: readonly One[],
@@ -55,7 +55,7 @@ export async function inLanes<One extends Job, Result>(
   return results;
 }
 
-/** A lane's share of the ports for servers, as OSTLER_PORTS takes it. */
+/** Returns the range of ports that servers of a lane may use, in the format of OSTLER_PORTS. */
 export function portsOf(lane: number, lanes: number): string {
   const { first, last } = usualPorts;
   const share = Math.floor((last - first + 1) / lanes);

@@ -8,12 +8,12 @@ import type { Job } from "./lanes.ts";
 
 /** The work of one process. */
 export interface Piece extends Job {
-  /** For people: its group, and which part of that. */
+  /** Title for people: the group, and which part of it. */
   readonly title: string;
   readonly limitMinutes: number;
-  /** It starts no server, and finds failures soon. */
+  /** Whether the piece starts no server, so that it finds failures soon. */
   readonly isQuick: boolean;
-  /** It runs files of a shared process, or one of the slowest files. */
+  /** Whether the piece runs files of a shared process, or one of the slowest files. */
   readonly isLong: boolean;
   /** Either the arguments of a deno, or test files and their permissions. */
   readonly args?: readonly string[];
@@ -23,13 +23,13 @@ export interface Piece extends Job {
 export interface Tests {
   readonly files: readonly string[];
   readonly allow: readonly string[];
-  /** They are loaded into one process together. */
+  /** Whether the files are loaded into one process together. */
   readonly isShared: boolean;
 }
 
 /**
- * The pieces of a step or a group, the slowest first; none if there is nothing to run under that name. `files` are
- * those of the group to run; by default all.
+ * Returns the pieces of a step or a group, the slowest first; none if the name is unknown or has no files. `files` are
+ * the files of the group to run; by default all.
  */
 export function piecesOf(name: string, files?: readonly string[]): Piece[] {
   const [step, all] = [steps[name], groups[name]];
@@ -77,7 +77,10 @@ function testFiles(path: string): string[] {
   return found.filter((file) => file.endsWith("_test.ts")).sort().map((file) => join(path, file));
 }
 
-/** A number distributes in rotation, so that no share gets all slow files. */
+/**
+ * Divides files into shares. A number of shares distributes the files in rotation, so that no share gets all slow
+ * files; lists name the files of each share.
+ */
 function dealt(files: readonly string[], shares: number | string[][]): string[][] {
   const [count, handOf] = typeof shares === "number"
     ? [shares, (_: string, at: number): number => at % shares]
@@ -86,7 +89,10 @@ function dealt(files: readonly string[], shares: number | string[][]): string[][
   return hands.filter((hand) => hand.length > 0);
 }
 
-/** The first list with the file or a folder above it; the index after the last if none has. */
+/**
+ * Returns the index of the first list that has the file or a folder above it; the index after the last list if none
+ * has.
+ */
 function placeIn(lists: string[][], file: string): number {
   const place = lists.findIndex((paths) => paths.some((path) => file === path || file.startsWith(`${path}/`)));
   return place < 0 ? lists.length : place;

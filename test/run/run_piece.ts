@@ -16,9 +16,9 @@ export interface Ending {
   failures: string[];
   /** The skipped tests, by file and name. */
   skips: string[];
-  /** How long it took, by file if it ran several. */
+  /** How long the piece took; if it ran several files, by file. */
   times: Timed[];
-  /** Its CPU time, without containers; undefined if it was killed. */
+  /** The CPU time of the piece in seconds, without containers; undefined if the piece was killed. */
   coreSeconds?: number;
   note: string;
 }
@@ -66,7 +66,7 @@ async function runIn(folder: string, piece: Piece, runner: Runner & { log?: stri
   const order = { args: test ?? [...args], limitMinutes, env, times, ...(log === undefined ? {} : { log }) };
   const { isSuccess, isStopped, note = "" } = await children.run(order);
   if (tests === undefined) return { counts: isSuccess ? nothing : oneFailed, failures: [], skips: [], times: [], note };
-  // A stopped run reports its pending tests as if they had passed.
+  // The report of a stopped run is ignored, because pending tests count there as passed.
   const junit = !isStopped && existsSync(report) ? readFileSync(report, "utf8") : undefined;
   const text = junit ?? "";
   const counts = judgeTests(isSuccess, junit);

@@ -7,30 +7,33 @@ import { promisify } from "node:util";
 import { root } from "./children.ts";
 import { type ImportGraph, importGraph, isModule, type Uses } from "./import_graph.ts";
 
-/** The test files of one group. */
+/** The selected test files of one group. */
 export interface Selected {
   group: string;
   /** How many files the group has. */
   total: number;
   run: string[];
-  /** Files that only start processes that import the change. */
+  /** Files that do not import the change, but start processes that import it; they are not run. */
   leftOut: string[];
 }
 
-/** git knows no commit by the given name. */
+/** Thrown when git knows no commit by the given name. */
 export class UnknownRevision extends Error {}
 
 /** The selection of a change. */
 export interface Selection {
   groups: Selected[];
-  /** The changed file that can break every test. */
+  /** The changed file because of which every test is selected, if there is one. */
   everythingFor?: string;
 }
 
-/** Groups whose tests start whole Ostlers: nearly every change reaches all of them, so only imports select their files. */
+/**
+ * Groups whose tests start all processes of Ostler: nearly every change affects these, so only imports select the files
+ * of these groups.
+ */
 const startOstler = ["integration", "chaos", "machines", "campaign"];
 
-/** Tests that read the modules of all rooms, which no path in their text shows. */
+/** Tests that read the modules of all folders, although no path in their text shows this. */
 const readAllModules = ["test/unit/import_cycles_test.ts", "test/unit/activities/backends/seam_test.ts"];
 
 /** Returns the files that differ from a revision: committed, staged, unstaged and untracked; a moved file counts twice. */
@@ -45,7 +48,10 @@ export async function changedFiles(revision: string, folder = root): Promise<str
     .sort();
 }
 
-/** Returns the graph of this checkout; deleted files stay in it, as their users still name them. */
+/**
+ * Returns the import graph of this checkout; deleted files stay in the graph, because other modules may still name
+ * them.
+ */
 export async function readGraph(changed: readonly string[]): Promise<ImportGraph> {
   const listed = await paths(root, ["ls-files", "--cached", "--others", "--exclude-standard", "-z"]);
   const files = [...new Set([...listed, ...changed])];
@@ -101,7 +107,10 @@ function shortName(file: string): string {
   return file.replace(/^test\/[^/]+\//, "").replace(/_test\.ts$/, "");
 }
 
-/** Returns whether a file can break every test: it configures all of them, or no module names it. */
+/**
+ * Returns whether a change of the file can break every test: because the file configures all tests, or because no
+ * module names it.
+ */
 function canBreakAll(file: string, graph: ImportGraph): boolean {
   if (/^(deno\.json|deno\.lock|package\.json|test\/run\.ts|test\/run\/.*)$/.test(file)) return true;
   // Only people read Markdown that no module names.
@@ -109,7 +118,10 @@ function canBreakAll(file: string, graph: ImportGraph): boolean {
   return ![...graph.values()].some(({ imports, reads }) => imports.includes(file) || reads.includes(file));
 }
 
-/** Returns the changed files, their readers, and all modules that use one of those, directly or through others. */
+/**
+ * Returns the changed files, the modules that read them, and all modules that use one of these, directly or through
+ * others.
+ */
 function usersOf(changed: readonly string[], graph: ImportGraph, kinds: readonly (keyof Uses)[]): Set<string> {
   const readers = byUsed(graph, ["reads"]);
   const users = byUsed(graph, kinds);

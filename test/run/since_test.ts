@@ -60,7 +60,7 @@ Deno.test("importGraph: distinguishes imports, started modules and files that ar
   deepEqual(graph.get("workers/controller.ts"), { imports: [], starts: [], reads: [] });
 });
 
-Deno.test("affected: selects tests through imports of any depth, including types, and leaves out those that start processes", () => {
+Deno.test("affected: selects tests through imports of any depth, including types, and leaves out those that only start processes", () => {
   deepEqual(selected(affected(small, ["workflows/node.ts"], graph)), {
     run: ["test/unit/budget_test.ts"],
     leftOut: small.integration,

@@ -14,7 +14,7 @@ import { poolOfNodePool, workflowIdOf } from "../../workflows/commands/start_opt
 import { FakeKube } from "./fake_kube.ts";
 import { type Handle, type Stage, testDeadlines } from "./workflow_stage.ts";
 
-/** The image of that letter: "repository@sha256:…". */
+/** Returns the reference of the image of a letter: "repository@sha256:…". */
 export function imageOf(letter: string): string {
   return `registry.example/os/worker@${digestOf(letter)}`;
 }
@@ -34,12 +34,12 @@ export interface FakeNode extends Omit<OsStatus, "bootId"> {
 
 export interface FakeNodesOptions {
   nodes?: number;
-  /** A RolloutPolicy's spec. */
+  /** The spec of the pool's RolloutPolicy. */
   policy?: Record<string, unknown>;
   /** The reaction of the node with that name when it boots that image. */
   fate?: (node: string, digest: string) => Fate;
   labels?: (nth: number) => Record<string, string>;
-  /** From the order to the return of the node. */
+  /** Milliseconds from the boot order until the node is back. */
   bootMs?: number;
 }
 
@@ -52,10 +52,12 @@ export class FakeNodes {
   readonly nodes = new Map<string, FakeNode>();
   /** Every order as "verb node", in order. */
   readonly orders: string[] = [];
+  /** The orders to boot that nodes got, with the boot that each was for. */
+  readonly #boots = new Set<string>();
   /** Maximum number of nodes that were down, or cordoned, at once. */
   mostOut = 0;
   fate: (node: string, digest: string) => Fate;
-  /** The reaction to a Stage order: a refusal, or no answer. */
+  /** Returns the outcome of an order, such as a refusal; undefined lets the node execute the order. */
   meet: (order: OsOrder) => OsOutcome | undefined = () => undefined;
   findings: OsFinding[] = [];
   bootMs: number;
@@ -126,7 +128,7 @@ export class FakeNodes {
     });
   }
 
-  /** Its nodes update themselves from now on. */
+  /** Changes the pool to the driver FleetLock, with which nodes update themselves. */
   letUpdateThemselves(): void {
     const metadata = { namespace: "fleet", name: this.name, generation: 1 };
     const nodeSelector = { matchLabels: { pool: this.name } };
@@ -141,7 +143,9 @@ export class FakeNodes {
     return lockOf(this.kube.get("nodes", name)?.metadata["annotations"] as Record<string, string> | undefined);
   }
 
-  /** Lets a node ask for a lock, or release it, as the controller records that. */
+  /**
+   * Sets or removes the lock annotation of a node, as the controller does when a node asks for a lock or releases it.
+   */
   setLock(name: string, lock: Lock | undefined): void {
     const stored = this.kube.get("nodes", name);
     if (!stored) return;
@@ -150,7 +154,7 @@ export class FakeNodes {
     this.kube.put("nodes", { ...stored, metadata: { ...stored.metadata, annotations } });
   }
 
-  /** Has the worker of a stage serve the pool with real activities. */
+  /** Lets the worker of a stage execute the pool's activities with the real code. */
   serve(stage: Stage): void {
     stage.activities.others.set(
       this.pool.name,
@@ -194,12 +198,12 @@ export class FakeNodes {
     return await stage.client.workflow.getHandle(this.workflowId).query<Progress>("progress");
   }
 
-  /** The status of its Rollout, which, unlike a query, costs the run nothing. */
+  /** Returns the status of the Rollout; this read adds no work for the run, unlike a query. */
   told(): { phase?: string; reason?: string } | undefined {
     return this.kube.get("rollouts", this.pool.name, this.pool.namespace)?.["status"] as object | undefined;
   }
 
-  /** Orders of one verb, as their nodes. */
+  /** Returns the nodes that got an order with this verb, in order. */
   given(verb: OsOrder["verb"]): string[] {
     return this.orders.filter((order) => order.startsWith(`${verb} `)).map((order) => order.slice(verb.length + 1));
   }
@@ -221,7 +225,7 @@ export class FakeNodes {
   async giveOrder(order: OsOrder): Promise<OsOutcome> {
     const node = this.nodes.get(order.node);
     if (!node) return { outcome: "Unknown", message: "there is no such node" };
-    this.orders.push(`${order.verb} ${order.node}`);
+    if (!this.#isRepeated(order)) this.orders.push(`${order.verb} ${order.node}`);
     await Promise.resolve();
     if (node.isDown) return { outcome: "Unknown", message: "its kubelet does not answer" };
     const met = this.meet(order);
@@ -231,6 +235,18 @@ export class FakeNodes {
     if ((order.verb === "Apply" || order.verb === "GoBack") && order.bootId === bootId) this.#boot(node, order);
     const { booted, staged, fallback } = node;
     return { outcome: "Done", status: { bootId, booted, staged, fallback }, findings: this.findings };
+  }
+
+  /**
+   * Returns whether the node got this order to boot already in its present boot: the activity may run twice, and no node
+   * boots twice because of that.
+   */
+  #isRepeated({ verb, node, bootId }: OsOrder): boolean {
+    if (verb !== "Apply" && verb !== "GoBack") return false;
+    const boot = `${verb} ${node} ${bootId}`;
+    const isKnown = this.#boots.has(boot);
+    this.#boots.add(boot);
+    return isKnown;
   }
 
   #boot(node: FakeNode, { verb }: OsOrder): void {
@@ -246,7 +262,7 @@ export class FakeNodes {
     );
   }
 
-  /** A node is back, with an image. */
+  /** Marks a node as back after a boot, with the given image. */
   comeUp(name: string, digest: string, isReady = true): void {
     const node = this.nodes.get(name);
     if (!node) return;

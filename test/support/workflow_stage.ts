@@ -2,7 +2,7 @@
  * A Temporal server in memory with a worker of the real workflow bundle over fake activities; files of a process share
  * it.
  */
-import { Client } from "@temporalio/client";
+import { Client, WorkflowNotFoundError } from "@temporalio/client";
 import type { WorkflowHandle } from "@temporalio/client";
 import {
   bundleWorkflowCode,
@@ -39,14 +39,17 @@ export const testDeadlines: Partial<Deadlines> = {
   ...{ drain: 10_000, gone: 10_000, recheck: 200 },
 };
 
-/** The SDK has one runtime in a process. */
+/** Whether the SDK's runtime is configured, which a process can do only once. */
 let isQuiet = false;
 
-/** Of client and worker, so that no host name gets into a recorded history. */
+/** The identity of client and worker, so that recorded histories contain no host name. */
 const identity = "tester";
 
 export interface StageOptions {
-  /** Of the worker for short steps and of the one for waits; by default as many as are needed. */
+  /**
+   * Number of concurrent activities of the worker for short steps, and of the worker for waits; by default without a
+   * limit.
+   */
   slots?: { steps: number; waits: number };
   /** 0 makes the worker replay the whole history at every workflow task. */
   maxCachedWorkflows?: number;
@@ -57,11 +60,11 @@ export interface StageOptions {
 /** The version of a worker; by default today's code without a version. */
 export interface StageVersion {
   buildId?: string;
-  /** The workflows of a future version: see `next_version.ts`. */
+  /** Whether the worker runs the workflows of a future version: see `next_version.ts`. */
   next?: boolean;
-  /** As the setting `hold-patches`. */
+  /** Whether new patches are not activated, as with the setting `hold-patches`. */
   holdPatches?: boolean;
-  /** By default those of the stage. */
+  /** Connection of the worker; by default that of the stage. */
   connection?: NativeConnection;
 }
 
@@ -79,7 +82,7 @@ export class Stage {
   readonly #lost = Promise.withResolvers<never>();
   #pools = 0;
   #opening: Promise<void> | undefined;
-  /** The pools whose runs have not been ended yet. */
+  /** The pools whose runs may still be open. */
   #left: FakePool[] = [];
 
   constructor(options: StageOptions = {}) {
@@ -114,7 +117,7 @@ export class Stage {
     }));
     this.#address = await this.#startServer();
     this.#native = await NativeConnection.connect({ address: this.#address });
-    // The task queues, including those of named clusters.
+    // Registers the search attributes, including the one that only clusters with a name use.
     await ensureSearchAttributes(this.#native, { namespace: "default", columns: columnsOf("any") });
     await this.startWorker();
   }
@@ -219,7 +222,7 @@ export class Stage {
     return this.activities.add(pool);
   }
 
-  /** Ends every run that a story left behind, because polling runs would slow down the next stories. */
+  /** Terminates every run that a story has left open, because such runs poll and would slow down the next stories. */
   async clear(): Promise<void> {
     const left = this.#left.splice(0).map(({ holder }) => holder);
     for await (const { workflowId } of this.client.workflow.list({ query: `ExecutionStatus = "Running"` })) {
@@ -229,7 +232,7 @@ export class Stage {
     await Promise.allSettled(handles.map((handle) => handle.terminate("its story is over")));
   }
 
-  /** A pool that has converged once by the default rules, with the records of that run forgotten. */
+  /** Returns a pool that has converged once with the default rules; the records of that run are deleted. */
   async grownPool({ rules, ...options }: FakePoolOptions = {}): Promise<FakePool> {
     const pool = this.pool(options);
     await (await this.rollOut(pool)).result();
@@ -259,18 +262,21 @@ export class Stage {
     return await handle.executeUpdate<Answer, [Command]>(command, { args: [asked] });
   }
 
-  /** Waits until the answer to the query matches; by the ID, so that it may be another run of the chain. */
+  /**
+   * Waits until the answer to the query `progress` matches; queries by workflow ID, so a later run of the chain may
+   * answer.
+   */
   async sees(pool: FakePool, what: string, look: (seen: Progress) => boolean): Promise<Progress> {
     const handle = this.client.workflow.getHandle(pool.holder);
     return await seen(what, () => handle.query<Progress>("progress"), look);
   }
 
-  /** Signals a running rollout that something changed, as the controller does. */
+  /** Signals a rollout that something changed, as the controller does. */
   async tell(pool: FakePool): Promise<void> {
-    await this.client.workflow.getHandle(pool.holder).signal("desiredChanged", { generation: pool.generation });
+    await signalChange(this.client.workflow.getHandle(pool.holder), pool.generation);
   }
 
-  /** Waits until the rollout is in that phase, and has that reason if given. */
+  /** Waits until the rollout has this phase and, if given, this reason. */
   async stands(handle: Handle, phase: Phase, reason?: string): Promise<Progress> {
     const stands = (now: Progress): boolean => now.phase === phase && (reason === undefined || now.reason === reason);
     return await seen(`${phase} ${reason ?? ""}`, () => this.progress(handle), stands);
@@ -293,6 +299,16 @@ export class Stage {
     });
     return `127.0.0.1:${ports.grpc}`;
   }
+}
+
+/**
+ * Signals a run that something changed, as the controller does. A run whose own read came first may have ended with the
+ * change, and then needs no signal.
+ */
+export async function signalChange(handle: Pick<WorkflowHandle, "signal">, generation: number): Promise<void> {
+  await handle.signal("desiredChanged", { generation }).catch((error: unknown) => {
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+  });
 }
 
 /** The bundle that a worker of today's code loads in production; bundled here if nothing can be cached. */

@@ -2,7 +2,7 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import { digestOf, FakeNodes } from "../support/fake_nodes.ts";
-import { onStage } from "../support/workflow_stage.ts";
+import { onStage, signalChange } from "../support/workflow_stage.ts";
 
 // The server asks for continue-as-new after a few updates, and no workflow stays in memory.
 const test = onStage({ maxCachedWorkflows: 0, dynamicConfig: ["limit.historyCount.suggestContinueAsNew=40"] });
@@ -78,7 +78,7 @@ test("update in place: a pool deleted during a reboot leaves no node cordoned", 
   const found = nodes.kube.get("nodepools", nodes.name, "fleet");
   const metadata = { ...found?.metadata, name: nodes.name, deletionTimestamp: new Date().toISOString() };
   nodes.kube.put("nodepools", { ...found, metadata });
-  await handle.signal("desiredChanged", { generation: 3 });
+  await signalChange(handle, 3);
   await handle.result();
   deepEqual([nodes.cordoned(), nodes.kube.get("nodepools", nodes.name, "fleet")], [[], undefined]);
 });
@@ -111,7 +111,7 @@ test("update in place: two pools that select one node both refuse, and touch not
   deepEqual([nodes.orders, nodes.mostOut], [[], 0]);
 });
 
-test("H1 update in place: two at once are two, and a wave begins after the end of the previous one", async (stage) => {
+test("H1 update in place: a budget of 2 updates two nodes at once, and a wave begins after the end of the previous one", async (stage) => {
   const policy = { budget: { machines: 2 }, waves: [{ upTo: 1, soak: "3s" }, { upTo: "100%" }] };
   const nodes = new FakeNodes({ nodes: 6, policy, bootMs: 200 });
   await nodes.settle(stage);
@@ -130,7 +130,7 @@ test("H13 update in place: a paused pool begins no update, and finishes the runn
   const handle = await nodes.rollOut(stage);
   await eventually("a node down", () => nodes.down().length === 1);
   await handle.executeUpdate("pause", { args: [{ by: "somebody" }] });
-  // Not before it is paused, however long that takes.
+  // The nodes boot only after the pool was paused, however long that takes.
   nodes.fate = () => "boots";
   for (const name of nodes.down()) nodes.comeUp(name, digestOf("b"));
   await eventually("it serves again", () => nodes.cordoned().length === 0);

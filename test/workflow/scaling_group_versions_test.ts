@@ -28,8 +28,8 @@ const tellOfTwo = (stage: Stage, t: Deno.TestContext): Promise<void> =>
 test("scaling groups: two are rolled as their NodeVersion defines", tellOfTwo, ofTwo.length);
 
 /**
- * Ostler has no access to this cluster's etcd; `integration/control_plane_test.ts` tests replacements of control planes
- * with access. Upgrades are tested in U1 to U8 (which versions of Kubernetes follow which).
+ * Ostler has no access to this cluster's etcd; `campaign/control_plane_members_test.ts` tests replacements of control
+ * planes with access. Upgrades are tested in U1 to U8 (which versions of Kubernetes follow which).
  */
 const besideControlPlanes: SiteStory[] = [
   ["K23 control planes have other components: their stage is refused, and workers wait", componentsWait],
@@ -68,8 +68,8 @@ async function imageWaits(scene: SiteScene): Promise<void> {
 }
 
 /**
- * Ostler has no access to etcd here, so none of them is touched; with access they are replaced in
- * `control_plane_test.ts`.
+ * Ostler has no access to etcd here, so no control plane is touched; with access they are replaced in
+ * `campaign/control_plane_members_test.ts`.
  */
 async function controlPlanesWait(world: SiteScene["world"]): Promise<void> {
   const { message } = await readyFor(world, "GroupHalted");

@@ -59,7 +59,7 @@ function judge(story: string, report: Report, lines: readonly string[]): void {
 }
 
 interface Telling {
-  /** Beside the story's name. */
+  /** Flags of the command in addition to the story's name. */
   flags?: readonly string[];
   minutes?: number;
 }

@@ -10,10 +10,10 @@ import {
   membersAre,
   running,
   withControlPlanes,
-} from "./control_plane_scene.ts";
-import type { SnapshotStore } from "./snapshot_store.ts";
+} from "../integration/control_plane_scene.ts";
+import type { SnapshotStore } from "../integration/snapshot_store.ts";
 import { SteadyEtcdClient } from "../support/steady/steady_etcd_client.ts";
-import type { World } from "./world.ts";
+import type { World } from "../integration/world.ts";
 
 Deno.test("K27 control planes: are replaced one by one with a real etcd member each, none while a member does not respond, and no acknowledged write is lost", async () => {
   await withControlPlanes(rolls);
@@ -47,8 +47,8 @@ async function keepsSnapshots(world: World, { digests }: SnapshotStore): Promise
 }
 
 /**
- * Waits until etcd is inconclusive for that reason; while its leader is silent, another reason is reported until a new
- * one leads.
+ * Waits until the Rollout reports etcd as inconclusive for the reason `why`. While etcd's leader does not respond, the
+ * Rollout reports another reason, until a new leader is elected.
  */
 async function inDoubt(world: World, why: string): Promise<void> {
   const path = "/apis/ostler.dev/v1alpha1/namespaces/kube-system/rollouts/scaling-group.control";

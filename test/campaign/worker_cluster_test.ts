@@ -9,12 +9,12 @@ import { kubeconfigFor } from "../../deploy/local/stack/service_account_kubeconf
 import type { ApiConnection } from "../../deploy/local/stack/api_connection.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import { chartObjects } from "../support/chart_objects.ts";
-import { type BareApi, withApi } from "./bare_api.ts";
-import { proveApproved } from "./asking_nodes.ts";
-import { machineDeployment, poolPath, poolsPath, rollTo } from "./pool_objects.ts";
-import { judgesInBoth } from "./split_webhook.ts";
-import { withWorld } from "./world.ts";
-import type { World } from "./world.ts";
+import { type BareApi, withApi } from "../integration/bare_api.ts";
+import { proveApproved } from "../integration/asking_nodes.ts";
+import { machineDeployment, poolPath, poolsPath, rollTo } from "../integration/pool_objects.ts";
+import { judgesInBoth } from "../integration/split_webhook.ts";
+import { withWorld } from "../integration/world.ts";
+import type { World } from "../integration/world.ts";
 
 const release = { system: "north-system", profiles: "north" };
 const configs = "/apis/operatingsystemmanager.k8c.io/v1alpha1/namespaces/north/operatingsystemconfigs";
@@ -33,12 +33,15 @@ Deno.test("worker cluster: its pools are rolled with profiles and configs of a m
       OSTLER_APPROVE_JOINING_NODES: "true",
     };
     await withWorld({ seed: 31, settings, management: kubeconfigs, mayRevive: true }, async (world) => {
-      await t.step("each kind is in its cluster", () => publishes(world, management));
+      await t.step(
+        "pools are in the worker cluster, profiles and configs in the management cluster",
+        () => publishes(world, management),
+      );
       await t.step(
         "credentials change and the management cluster is down while machines are rolled",
         () => rollsMeanwhile(world, management),
       );
-      await t.step("a deleted pool deletes its config, and no other", () => cleansUp(world, management));
+      await t.step("the deletion of a pool deletes its config, and no other config", () => cleansUp(world, management));
       await t.step("the webhook validates for both API servers", () => judgesInBoth(world, management));
     });
   });
@@ -129,7 +132,10 @@ async function exchange(
   await kubeconfigFor(stack, { namespace, serviceAccount: name });
 }
 
-/** The worker cluster's API server is down; the controller stays, because it holds its Lease in the other cluster. */
+/**
+ * Stops the worker cluster's API server for a while; the controller keeps running, because its Lease is in the other
+ * cluster.
+ */
 async function awayFor({ site: { stack, ostler } }: World, ms: number): Promise<void> {
   const { pid } = ostler.controller;
   const server = stack.processes.get("kube-apiserver");
