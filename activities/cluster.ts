@@ -10,31 +10,31 @@ import type { ReadServed } from "./x509/served_certificate.ts";
 import { NodeWatch } from "./node/node_watch.ts";
 import { Outlook } from "./pool/outlook.ts";
 
-/** The clients of its API server, and the state that the process keeps about the cluster. */
+/** The clients of a cluster's API server, and the state that the process keeps about the cluster. */
 export interface Cluster extends Kube {
   readonly watches: Watches;
   readonly nodes: NodeWatch;
   readonly cache: Cache;
   readonly outlook: Outlook;
   readonly cloud: Cloud;
-  /** Opens the etcd whose members run on these hosts; by default the etcd on the nodes of control planes. */
+  /** Creates a client of the etcd on these hosts; if absent, etcd is expected on the cluster's control plane nodes. */
   readonly etcd?: OpenEtcd;
-  /** Reads the certificate of a server; by default by a handshake with it. */
+  /** Reads the certificate that a server presents; if absent, a TLS handshake with the server is used. */
   readonly readServed?: ReadServed;
 }
 
-/** Opens an etcd by the addresses of its machines. */
+/** Creates a client of the etcd that runs on the machines with these addresses. */
 export type OpenEtcd = (hosts: readonly string[]) => Etcd;
 
 /** Options of a cluster besides its clients. */
 export interface ClusterMeans {
-  /** Opens the driver of its cloud; absent means that the cluster has no scaling groups. */
+  /** Opens the driver of the cluster's cloud; if absent, the cluster has no scaling groups. */
   cloud?: (() => Promise<Driver>) | undefined;
   etcd?: OpenEtcd;
   readServed?: ReadServed;
 }
 
-/** Opens a cluster over its clients; sends no request. */
+/** Returns a cluster that uses the clients of `kube`; sends no request. */
 export function openCluster(kube: Kube, { cloud, etcd, readServed }: ClusterMeans = {}): Cluster {
   return {
     ...kube,

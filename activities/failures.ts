@@ -7,39 +7,46 @@ export function failureTypeOf(error: unknown): string {
   return error instanceof ApplicationFailure ? error.type ?? "Other" : "Other";
 }
 
-/** Permanent in the present state; the workflow halts with `type` as the reason. */
+/** Returns a failure that is permanent in the present state; the workflow halts with `type` as the reason. */
 export function refused(type: RefusedType, message: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(message, type);
 }
 
-/** The state of the cluster has changed; the workflow plans again. */
+/** Returns a failure for a step that no longer fits the state of the cluster; the workflow plans again. */
 export function moot(type: MootType, message: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(message, type);
 }
 
-/** The absolute deadline of a wait has passed; the message names what is still missing. */
+/** Returns a failure for a wait whose absolute deadline has passed; the message names what is still missing. */
 export function expired(type: ExpiredType, message: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(message, type);
 }
 
-/** The process lacks permission; retried for a while, then the workflow halts. */
+/** Returns a failure for a missing permission; the activity is retried for a while, then the workflow halts. */
 export function denied(message: string): ApplicationFailure {
   return ApplicationFailure.retryable(message, "AccessDenied" satisfies RefusedType);
 }
 
-/** A required object does not exist; retried for a while, because it may be created soon, then the workflow halts. */
+/**
+ * Returns a failure for a missing object; the activity is retried for a while, because the object may be created soon,
+ * then the workflow halts.
+ */
 export function missing(message: string): ApplicationFailure {
   return ApplicationFailure.retryable(message, "CredentialsMissing" satisfies RefusedType);
 }
 
-/** Internal error at `place`; with `isLasting` it is not retried and needs an administrator or a newer version. */
+/**
+ * Returns a failure for an internal error at `place`; with `isLasting` the activity is not retried, and the cause needs
+ * an administrator or a newer version.
+ */
 export function bug(step: string, place: string, isLasting: boolean): ApplicationFailure {
   const message = `Failed to run activity "${step}": internal error, ${place}`;
   return ApplicationFailure.create({ message, type: "InternalError" satisfies BugType, nonRetryable: isLasting });
 }
 
 /**
- * The API is unavailable; retried, after `afterMs` milliseconds if the API asked for a pause, then the workflow waits.
+ * Returns a failure for an unavailable API. The activity is retried, after `afterMs` milliseconds if the API asked for
+ * a pause; then the workflow waits.
  */
 export function unavailable(message: string, afterMs?: number): ApplicationFailure {
   const wait = afterMs === undefined ? {} : { nextRetryDelay: afterMs };

@@ -36,15 +36,15 @@ export interface Measures {
   /** Receives the verdict of an ordered boot of a machine that is updated in place, and the duration of that boot. */
   booted(seconds: number, of: Measured, verdict: BootVerdict["verdict"]): void;
   /**
-   * Receives the next steps of the machines that a wait observes, one step per machine. They replace those that it
-   * received from the same `wait` before; an empty list means that the wait has ended.
+   * Receives the next steps of the machines that a wait observes, one step per machine; the list replaces the previous
+   * list of the same `wait`. An empty list means that the wait has ended.
    */
   underWay(wait: object, rungs: readonly RungAhead[]): void;
 }
 
 type Step = (input: never) => Promise<unknown>;
 
-/** Returns the same steps with their failures counted. */
+/** Returns the same activities; `measures` counts their failed attempts. */
 export function withFailuresCounted<Steps extends Record<keyof Steps, Step>>(
   measures: Measures | undefined,
   steps: Steps,

@@ -96,11 +96,12 @@ export type Activities =
   & RenewalWaits;
 
 /**
- * Dependencies of the activities. `forecast` is the planner, passed in because decisions are not made here. `cluster`
+ * Dependencies of the activities. `forecast` is the planner, passed in because activities make no decisions. `cluster`
  * is the name of the worker's cluster in Temporal, if any; `measures` receives durations, if set; `notices` are the
- * destinations of notifications. `metricsAccess` lists the servers that gates on metrics may query (none by default);
- * `handsImage` is the image of the pods that run orders on nodes (none by default); `giveOrder`, if set, runs the
- * orders of in-place updates without these pods.
+ * destinations of notifications. `metricsAccess` lists the servers that gates on metrics may query (none by default).
+ * `handsImage` is the image of the pods that carry out Ostler's orders on nodes, such as to stage an image or to
+ * upgrade Kubernetes (none by default); `giveOrder`, if set, carries out the orders of in-place updates without these
+ * pods.
  */
 export type ActivityDeps = Publisher & {
   forecast: Forecast;
@@ -176,12 +177,15 @@ export function createActivities(deps: ActivityDeps): Activities {
   return withFailuresCounted(measures, steps);
 }
 
-/** Runs orders on nodes in pods of the image `handsImage`. Throws Refused (HandsMissing) if none is set. */
+/**
+ * Returns a function that carries out an order on its node, in a pod of the image `handsImage`. The function throws
+ * Refused (HandsMissing) if no image is set.
+ */
 function byHands({ kube, handsImage: image = "" }: ActivityDeps): GiveOrder {
   return (order) => {
     if (image !== "") return givenOrder({ kube, image }, order);
     const message =
-      `Failed to run an order on node "${order.node}": setting hands-image is empty; set it to the image of the hands`;
+      `Failed to run an order on node "${order.node}": setting hands-image is empty; set it to the image of the pods that run commands on nodes`;
     throw refused("HandsMissing", message);
   };
 }

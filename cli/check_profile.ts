@@ -31,7 +31,7 @@ export interface CheckOptions {
   parameters: Record<string, string>;
   /** The installed external programs, which check the rendered files. */
   validators: ReadonlySet<OutsideValidator>;
-  /** Called before each rendering, with the number of renderings done and of all. */
+  /** Called before each rendering, with the number of finished renderings and their total. */
   onProgress: (done: number, all: number) => void;
   /** Cancels the check. */
   signal: AbortSignal;
@@ -130,7 +130,10 @@ function trialsOfMinors(profile: OsProfile, parameters: Record<string, string>):
   );
 }
 
-/** Renders the profile for one trial; returns false if it was cancelled, or more trials would add no findings. */
+/**
+ * Renders the profile for one trial MachineDeployment, and checks the output. Returns false if the check was cancelled,
+ * or if further trials would add no findings.
+ */
 async function tryOne(subject: Subject, trial: Trial): Promise<boolean> {
   const { profile, family, findings } = subject;
   const { facts, provider, situation } = trial;

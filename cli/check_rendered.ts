@@ -124,8 +124,8 @@ export async function checkUserData(
   }
   const warning = sizeWarning({ provider, phase, operatingSystem: profile.osName, text: userData });
   if (warning !== undefined) findings.add({ place, check: "size", severity: "error", message: warning }, where);
-  // A run of cloud-init takes a third of a second. So of all user-data with the same phase, situation and kind of
-  // provider (AWS or other), only the first is checked: the others differ from it only in the contents of files.
+  // A run of cloud-init takes a third of a second. So for each phase, kind of provider (AWS or other) and situation
+  // (the fields that are set), only the first user-data is checked: all others differ only in the contents of files.
   const kind = JSON.stringify([phase, provider === "aws", situation]);
   if (isIgnition || takeUp(subject, "cloud-init", kind) !== "new") return;
   for (const { severity, message } of await checkCloudConfig(userData, subject.signal)) {
@@ -133,7 +133,10 @@ export async function checkUserData(
   }
 }
 
-/** Registers a text as checked by a program, unless the program is "missing" or has "seen" the text before. */
+/**
+ * Returns "missing" if the program is not installed, "seen" if the program has checked this text already, else "new";
+ * the text then counts as checked.
+ */
 function takeUp(
   { validators, checked }: Subject,
   validator: OutsideValidator,

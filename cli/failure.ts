@@ -1,4 +1,4 @@
-/** The failures of commands: one class for each exit code, which `--help` lists. */
+/** The failures of commands: each class has one of the exit codes that `--help` lists. */
 import { ProfileRefused } from "../profiles/refusal.ts";
 import { UsageError } from "./usage_error.ts";
 

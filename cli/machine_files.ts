@@ -14,7 +14,10 @@ export interface MachineFile {
 
 const unitFolder = "/etc/systemd/system";
 
-/** Returns every file of both phases in the order in which they are written, and the other settings of each phase. */
+/**
+ * Returns every file of both phases, bootstrap and provisioning, in the order in which they are written, and the
+ * other settings of each phase.
+ */
 export function machineFiles(config: OsConfig): MachineFile[] {
   return phases.flatMap((phase) => {
     const { files, units = [], ...rest } = config[`${phase}Config`];

@@ -73,8 +73,8 @@ export function isShellScript(text: string): boolean {
   return /^#!\s*\S*\/(env\s+)?(ba|da|k)?sh\b/.test(text);
 }
 
-// Errors about missing programs and units are ignored, because the machine has them and not the computer that checks:
-// the config installs the programs, and the image has the units.
+// Errors about missing programs and units are ignored: machines have these programs from the config and these units
+// from the image, but the computer that checks does not.
 const notHere = /is not executable: No such file or directory|^(Failed to (load|create|add) .*|Unit \S+) not found/;
 
 /**

@@ -16,7 +16,7 @@ export function addProfileCommands(program: Command, wiring: Wiring): void {
   addDiff(program, wiring);
 }
 
-/** The commands that accept settings of the machines. */
+/** The commands that accept settings of the machines, such as --node-http-proxy. */
 export const takeSettings: readonly string[] = ["render", "diff", "adopt"];
 
 function addRender(program: Command, wiring: Wiring): void {

@@ -43,7 +43,8 @@ export async function runProgram(
     }
     const rest = settings?.withoutSettings(args) ?? args;
     const command = rest.find((argument) => !argument.startsWith("-"));
-    // Commander does not know the settings of machines, so they are removed from commands that accept them.
+    // Commander does not know the settings of machines, such as --node-http-proxy, so they are removed from the
+    // arguments of commands that accept them.
     await program.parseAsync(takeSettings.includes(command ?? "") ? rest : args, { from: "user" });
     return code;
   } catch (error) {

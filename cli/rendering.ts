@@ -31,7 +31,10 @@ export interface Rendering {
   profile: { name: string; version: string };
   deployment: DeploymentFile;
   config: OsConfig;
-  /** Equals the digest in the cluster if API server, CA and settings are the same, and no long-lived secret is used. */
+  /**
+   * Equals the digest in the cluster if API server, CA and settings are the same, and machines boot with no long-lived
+   * secret, such as a registry login.
+   */
   digest: string;
   userData: Record<Phase, string>;
   /** Flags of settings that were given and have no effect without a cluster. */
@@ -131,8 +134,8 @@ export function warnOfIgnored({ err }: Terminal, ignored: readonly string[]): vo
 function factsOf({ deployment, provider }: DeploymentFile, settings: NodeSettings): RenderFacts {
   const cluster = { ...placeholderCluster, caPem: settings.kubernetesCaBundle || placeholderCluster.caPem };
   const facts = { deployment, provider, cluster, settings, secrets: noSecrets };
-  // Without a cluster, a cloud-config that refers to Secrets cannot be written. A placeholder replaces it, because
-  // renderings never show a cloud-config.
+  // The config file of the cloud provider can take values from Secrets, ConfigMaps or the worker's environment, which
+  // are unknown without a cluster. A placeholder replaces such a file, whose text renderings hide in any case.
   const isElsewhere = referencesOf(facts).length > 0;
   return isElsewhere ? { ...facts, provider: { ...provider, overwriteCloudConfig: hidden } } : facts;
 }

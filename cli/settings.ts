@@ -7,7 +7,7 @@ import type { Terminal } from "./terminal.ts";
 import { UsageError } from "./usage_error.ts";
 import { readTextFile } from "./yaml_file.ts";
 
-/** Sources of the settings of the machines. */
+/** Sources of the settings of the machines, such as `--node-http-proxy`. */
 export interface SettingArguments {
   /** The whole command line; arguments that are not settings are ignored. */
   argv: string[];

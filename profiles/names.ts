@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 /** The namespace of the secrets that machines boot from. */
 export const secretsNamespace = "cloud-init-settings";
 
-/** The maximum length of namespace and name together in a key; above it the key has no namespace. */
+/** The maximum length of `NAMESPACE-NAME` as a key; for a longer one, the key is made from the name alone. */
 const longestTogether = 62;
 /** The maximum length of a label value, and so of a key. */
 const longestLabel = 63;

@@ -68,7 +68,7 @@ export async function renderConfig(
 
 const digests = new WeakMap<OsProfile, string>();
 
-/** Returns the same text for equal profiles; cached for each object, because pools share profiles. */
+/** Returns the SHA-256 of a profile in hex; cached for each object, because pools share profiles. */
 function digestOf(profile: OsProfile): string {
   const digest = digests.get(profile) ?? createHash("sha256").update(canonicalJson(profile)).digest("hex");
   digests.set(profile, digest);
@@ -76,10 +76,10 @@ function digestOf(profile: OsProfile): string {
 }
 
 /**
- * Returns who can read the result: everybody ("all") if it has no secrets, otherwise the machines of one pool. A
- * process that renders for everybody never has a secret, and a process with the secrets of a pool serves no other pool.
- * Ostler's own templates share a process for all pools ("machines"), because they leave nothing behind, and starting a
- * process for each pool takes several times as long as a render.
+ * Returns the readers of the result: everybody ("all") if it has no secrets, otherwise the machines of one pool
+ * ("namespace/name"). A process that renders for everybody never has a secret, and a process with the secrets of a pool
+ * serves no other pool. Ostler's own templates share a process for all pools ("machines"), because they leave nothing
+ * behind, and starting a process for each pool takes several times as long as a render.
  */
 async function readerOf(
   profile: OsProfile,

@@ -20,7 +20,10 @@ const forBackends = [
   ...["@kubernetes/client-node", "@temporalio/activity", "@temporalio/common"],
 ];
 
-/** A room of workflows that imports all of workflows but these other rooms, not even their types. */
+/**
+ * The import rule of one folder of workflows/: its files import everything of workflows/ except the folders `apart`, of
+ * which they do not even import types.
+ */
 function decider(room: string, apart: string[]): Room {
   const forbidden = apart.map((other) => `!workflows/${other}/`);
   return {
@@ -30,7 +33,7 @@ function decider(room: string, apart: string[]): Room {
   };
 }
 
-/** The import law; the first room whose path matches a file applies. */
+/** The import rule of each folder; the first entry whose path matches a file applies. */
 export const rooms: Room[] = [
   { path: "workflows/contracts/", runtime: ["workflows/contracts/"], types: [] },
   { path: "workflows/policy/", runtime: ["workflows/policy/"], types: ["workflows/contracts/"] },
@@ -39,7 +42,8 @@ export const rooms: Room[] = [
     runtime: ["workflows/status/page/", "workflows/policy/"],
     types: ["workflows/contracts/"],
   },
-  // The steps of the main loop and the tasks beside it meet only in the main line, and in the state.
+  // Files of machine/ and of steps/ do not import each other, and files of state/ import neither: only other files of
+  // workflows/ import both.
   decider("state", ["machine", "steps"]),
   decider("machine", ["steps"]),
   decider("steps", ["machine"]),
@@ -49,7 +53,8 @@ export const rooms: Room[] = [
     types: ["*", "!workers/", "!cli/", "!deploy/", "!test/", ...noBackend],
   },
   { path: "profiles/", runtime: ["profiles/", "zod", "eta", "node:"], types: [] },
-  // A backend knows neither another one nor the registry, which passes it what it needs of others.
+  // A backend imports neither another backend nor the registry; the registry passes to each what it needs of the
+  // others.
   ...backends.map((path) => ({
     path,
     runtime: [...forBackends, "!activities/backends/registry.ts", ...noBackend.filter((other) => other !== `!${path}`)],
@@ -82,7 +87,7 @@ export const rooms: Room[] = [
     runtime: [
       ...["cli/", "package.json", "workflows/contracts/", "workflows/policy/", "workflows/status/page/"],
       ...["workflows/commands/messages.ts", "workflows/commands/start_options.ts", "workflows/status/remedies.ts"],
-      // The pure decisions of an upgrade, and its reasons.
+      // Pure functions of the upgrade of Kubernetes: its steps, halts, order and reasons.
       ...["next_upgrade_step", "upgrade_halts", "upgrade_order", "upgrade_reasons"].map((file) =>
         `workflows/kubernetes/${file}.ts`
       ),
@@ -228,7 +233,10 @@ function fileName(context: Context): Visitor {
     Program(): void {
       if (path.startsWith("/")) return;
       if (roomOf(path) === undefined) {
-        report(`Cannot place "${path}": it is in no room`, `The rooms are ${rooms.map((it) => it.path).join(", ")}`);
+        report(
+          `Cannot check "${path}": no import rule covers its folder`,
+          `Folders with rules: ${rooms.map((it) => it.path).join(", ")}`,
+        );
       }
       if (empty !== undefined) {
         report(`Cannot name a file "${empty}": the name has no meaning`, "Name the concept it holds");
@@ -361,5 +369,5 @@ const plugin: Deno.lint.Plugin = {
   },
 };
 
-/** Lint plugin for the laws of the house; every finding describes its fix. */
+/** Lint plugin for the rules of this repository; every finding describes its fix. */
 export default plugin;

@@ -6,7 +6,7 @@ import plugin from "./house_rules.ts";
 interface Case {
   file: string;
   code: string;
-  /** The rules that must find something; none: the code is clean. */
+  /** The rules that must report a finding; undefined if the code must have none. */
   finds?: string[];
 }
 
@@ -27,7 +27,7 @@ const law = ["import-law"];
 const dirty = (file: string, code: string, finds: string[] = law): Case => ({ file, code, finds });
 const clean = (file: string, code: string): Case => ({ file, code });
 
-/** A file that names another one, as a value and as a type, each against the law. */
+/** Two cases of a file that imports another file, once as a value and once as a type: both break the import rules. */
 function namedBy(file: string, target: string): Case[] {
   const path = posix.relative(posix.dirname(file), target);
   const specifier = path.startsWith(".") ? path : `./${path}`;

@@ -181,19 +181,19 @@ Deno.test("inLanes: refuses jobs that wait for each other", async () => {
   await assert.rejects(inLanes(jobs, { cores: 2, lanes: 2 }, () => Promise.resolve()), /they wait for each other/);
 });
 
-Deno.test("groups: come only after existing names", () => {
+Deno.test("groups: name only existing steps and groups to run after", () => {
   const known = { ...steps, ...groups };
   const named = Object.values(known).flatMap(({ after = [] }) => after);
   assert.deepEqual(named.filter((name) => !(name in known)), []);
 });
 
-Deno.test("pieces: those of the campaign run alone, because they read what is left on the host", () => {
+Deno.test("pieces: each piece of the campaign runs alone, because its tests read what is left on the host", () => {
   const pieces = piecesOf("campaign");
   assert.ok(pieces.length > 3);
   assert.deepEqual(new Set(pieces.map(({ load }) => load)), new Set([Infinity]));
 });
 
-Deno.test("piecesOfGroup: loses no file, whether they share processes or not", () => {
+Deno.test("piecesOfGroup: loses no file, whether files share processes or not", () => {
   const paths = ["test/unit", "test/run_test.ts"];
   const asked = { paths, allow: [], limitMinutes: 1, load: 1, longest: ["test/run_test.ts"] };
   const files = filesOf(asked).toSorted();
@@ -205,7 +205,7 @@ Deno.test("piecesOfGroup: loses no file, whether they share processes or not", (
   }
 });
 
-Deno.test("piecesOfGroup: lets files share a process with those that are named beside them, and the others another", () => {
+Deno.test("piecesOfGroup: runs files that are listed together in one process, and all other files in another", () => {
   const [own, folder] = ["test/unit/cli/question_test.ts", "test/unit/cli"];
   const paths = [folder, "test/unit/workflows", "test/run_test.ts"];
   const group = {
@@ -237,7 +237,7 @@ Deno.test("piecesOfGroup: runs files together in this many processes, and the ot
   assert.ok(pieces.slice(2).every(({ tests }) => !tests?.isShared));
 });
 
-Deno.test("groups: files that share a site are those whose stories need one", () => {
+Deno.test("groups: the integration files that share processes are exactly those that need a test cluster", () => {
   const asks = (file: string): boolean => /\b(testInWorld|inSharedWorld|testStory)\(/.test(readFileSync(file, "utf8"));
   const { together, ...group } = groups["integration"] ?? { paths: [] };
   assert.deepEqual(filesOf(group).filter(asks).toSorted(), together?.files.toSorted());

@@ -63,7 +63,7 @@ export class Claim {
 
   /** Creates the Schedule unless another process created it first; returns the Schedule that exists then. */
   async #create(client: Client, self: ClusterIdentity): Promise<Standing> {
-    // Both checks are due again, because a new Schedule is younger than the Schedules of other clusters.
+    // Both checks of other clusters' Schedules are due again, because the new Schedule is younger than these.
     this.#looks = 0;
     await this.#lookAtOthers(client, { own: undefined, self });
     await createCredentialSchedule(client, this.#config, self);
@@ -99,7 +99,7 @@ export class Claim {
   }
 }
 
-// An owner without a proven identity may be any cluster, and so does not conflict.
+// An owner whose UID is unknown may be this cluster, so it does not conflict.
 function isOther(owner: ClusterIdentity | undefined, self: ClusterIdentity): boolean {
   return owner !== undefined && owner.uid !== "" && owner.uid !== self.uid;
 }

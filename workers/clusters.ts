@@ -27,7 +27,10 @@ export function openClusters(
   return { management, pools: workerClusterKubeconfig === "" ? management : load(workerClusterKubeconfig) };
 }
 
-/** Opens the cluster with the pools; its clients send requests about each kind to the right API server. */
+/**
+ * Opens the cluster with the pools; its clients send requests about each kind to the cluster that has the objects of
+ * this kind.
+ */
 export function clusterOf(
   { pools, management }: Clusters,
   { namespace }: Pick<Config, "namespace">,

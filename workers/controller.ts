@@ -104,7 +104,8 @@ export async function runController(
   }
 }
 
-// The module is loaded only if the setting is on, and its failure does not end the controller.
+// The module that approves certificate requests is loaded only if setting `approveJoiningNodes` is on. Its failure does
+// not end the controller.
 async function approveNodes(
   { config, clusters, log }: Pick<Telling, "config" | "clusters" | "log">,
   signal: AbortSignal,
@@ -276,7 +277,10 @@ const versions: Resource<SeenVersion> = {
   }),
 };
 
-/** Milliseconds until a renewal is signalled again: a run without hands-image ends, though certificates expire soon. */
+/**
+ * Milliseconds until a renewal is signalled again while certificates expire soon: without setting hands-image, a run
+ * ends without renewing them.
+ */
 const renewAgainMs = 3_600_000;
 
 /** The NodeVersion of a group, and the identity of the group. */

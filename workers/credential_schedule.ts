@@ -81,7 +81,7 @@ export async function updateCredentialSchedule(client: Client, config: Config, s
   const handle = client.schedule.getHandle(scheduleId);
   await handle.update(({ state, action: { memo } }) => ({
     ...update,
-    // Without a proven identity, the recorded owner is kept.
+    // A process that does not know the UID of its cluster keeps the recorded owner.
     action: self.uid === "" && memo ? { ...update.action, memo } : update.action,
     state: state.paused ? state : wanted.state ?? {},
   }));

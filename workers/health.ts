@@ -23,7 +23,7 @@ export interface Serving {
 export function serveHealth({ host, port, isReady, detail = () => "", parts = new Map() }: Health): Server | undefined {
   if (port === 0) return undefined;
   const server = createServer(({ url = "" }, response) => {
-    // Any answer proves that the event loop runs, which is the meaning of liveness here.
+    // /healthz checks nothing: any answer proves that the event loop runs, and liveness here means no more than that.
     const look = url === "/readyz" ? isReady : parts.get(url.replace(/^\/readyz\//, ""));
     const isOk = url === "/healthz" || look?.();
     response.writeHead(isOk === undefined ? 404 : isOk ? 200 : 503).end(url === "/readyz" ? detail() : "");

@@ -52,7 +52,7 @@ export async function leadWhileHolding(
   const lease = new LeaseHolder(kubeConfig, config, onStandby);
   while (!signal.aborted && !await lease.tryHold(log)) await rest(times.renew, signal);
   if (signal.aborted) return;
-  log.info("Leading", { identity: lease.identity });
+  log.info("Acquired the Lease: this controller is the leader", { identity: lease.identity });
   const lost = new AbortController();
   const leading = AbortSignal.any([signal, lost.signal]);
   const renewing = keepRenewing(lease, { log, signal: leading, lost, times });
@@ -78,7 +78,8 @@ async function keepRenewing(
   let renewed = Date.now();
   while (!signal.aborted) {
     await rest(times.renew, signal);
-    // An API server that hangs may not answer for much longer than a Lease lasts.
+    // The wait for an answer ends at the deadline, because an API server that hangs may answer only after the Lease
+    // ended.
     const left = Math.max(0, renewed + times.deadline - Date.now());
     // The time starts before the request, because other controllers count from the write of the Lease.
     const asked = Date.now();
@@ -88,13 +89,13 @@ async function keepRenewing(
   }
 }
 
-// Interrupted work may hang, and must not keep the process running.
+// Resolves `afterMs` after the Lease was lost, because interrupted work may hang and must not keep the process running.
 function tooLate(lost: AbortSignal, afterMs: number, ended: AbortSignal): Promise<void> {
   return new Promise((resolve) => lost.addEventListener("abort", () => void rest(afterMs, ended).then(resolve)));
 }
 
 async function rest(ms: number, signal: AbortSignal): Promise<void> {
-  await setTimeout(ms, undefined, { signal }).catch(() => undefined); // aborting ends the rest early
+  await setTimeout(ms, undefined, { signal }).catch(() => undefined); // aborting ends the pause early
 }
 
 class LeaseHolder {

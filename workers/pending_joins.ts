@@ -19,7 +19,7 @@ interface PendingDeps {
 
 interface Pending {
   request: NodeRequest;
-  /** Epoch ms of the next evaluation, and the pause after that. */
+  /** Epoch ms of the next evaluation, and milliseconds of the pause after that evaluation. */
   at: number;
   pause: number;
   /** Number of evaluations. */

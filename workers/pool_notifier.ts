@@ -19,7 +19,9 @@ export interface WatchedPool {
   observed: string;
   /** Digest that the last rollout had read, from the Rollout object. */
   reported: string | undefined;
-  /** Whether the last rollout has not ended according to its Rollout; if its run was terminated, it is started anew. */
+  /**
+   * Whether the last rollout has not ended according to its Rollout; if its run was terminated, another run is started.
+   */
   isOpen: boolean;
   /** Whether a user aborted the last rollout: only a change of the desired state starts another one. */
   isLeft: boolean;
@@ -44,7 +46,10 @@ export interface PoolNews {
   run?: ReportedRun;
   /** Set if the desired state was signalled or reported before: this signal must not undo a cancellation by a user. */
   isRepeat?: true;
-  /** The digest of the desired state, if only that changed: a run that has already read it need not read again. */
+  /**
+   * The digest of the desired state, if only that state changed: a run that has already read this state need not read
+   * again.
+   */
   observed?: string;
 }
 
@@ -72,7 +77,10 @@ const retellAfterMs = 300_000;
  */
 const numberedInMs = 5_000;
 
-/** The longest wait (ms) while machine-controller observes changes of other pools; a run would wait equally long. */
+/**
+ * The longest wait (ms) for machine-controller while it observes changes of other pools; a run that started earlier
+ * would wait for it equally long.
+ */
 const turnInMs = 600_000;
 
 /** Times (epoch ms): when machine-controller last observed a waiting change, and since when that change had waited. */
@@ -144,7 +152,7 @@ export class PoolNotifier {
       const repeat = this.#isRepeat(key, seen) ? { isRepeat: true as const } : {};
       const told = await this.deps.notify({ pool, generation, ...(run ? { run } : {}), ...repeat, ...only });
       this.#memories.set(key, { observed, illness, policies, at: Date.now() });
-      this.deps.log.info("Rollout notified", { pool: key, generation: seen.generation, ...told });
+      this.deps.log.info("Signalled the rollout", { pool: key, generation: seen.generation, ...told });
     } catch (error) {
       this.deps.log.warn(`Failed to signal the rollout of "${key}"; retrying`, { error });
     }
@@ -155,7 +163,8 @@ export class PoolNotifier {
     this.#unnumbered.delete(key);
   }
 
-  // An open run must get a change at once, because it may be about to start an outdated step.
+  // Waits for machine-controller only without an open run: an open run may be about to start an outdated step, so it
+  // gets the change at once.
   #awaitNumber(key: string, { isNumbered, run }: WatchedPool): "Waiting" | "Over" {
     const now = Date.now();
     const since = this.#unnumbered.get(key) ?? now;
@@ -190,19 +199,21 @@ export class PoolNotifier {
     return seen.reported !== seen.observed || seen.isOpen;
   }
 
-  // Until a pool reports a state, the state of the last signal counts, also for a run that was cancelled before its
-  // first report.
+  // Returns whether this desired state was reported or signalled before. Until the Rollout has a report, the last
+  // signal decides, so that a run that was cancelled before its first report stays cancelled.
   #isRepeat(key: string, { reported, observed, isOpen }: WatchedPool): boolean {
     return isOpen && observed === (reported ?? this.#memories.get(key)?.observed);
   }
 
-  // A repeated signal leaves out the digest of the observed state: a run that already knows it must read again.
+  // Returns whether only the desired state changed since the last signal. False for a repeated signal, so that its run
+  // reads again even if the run already knows this state.
   #isOfDesiredAlone(key: string, seen: WatchedPool): boolean {
     const told = this.#memoryOf(key, seen);
     return told.illness === seen.illness && told.policies === seen.policies && told.observed !== seen.observed;
   }
 
-  // The first check signals the problems that nodes have already, but not policies: the run reads those at its start.
+  // Before the first signal, problems that nodes already have count as new, but policies do not, because a run reads
+  // the policies at its start.
   #memoryOf(key: string, { policies }: WatchedPool): Memory {
     return this.#memories.get(key) ?? { observed: undefined, at: 0, illness: "", policies };
   }

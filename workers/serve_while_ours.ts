@@ -79,5 +79,5 @@ function tell(log: ServeDeps["log"], trouble: Error): void {
 }
 
 async function rest(ms: number, signal: AbortSignal): Promise<void> {
-  await setTimeout(ms, undefined, { signal }).catch(() => undefined); // aborting ends the rest early
+  await setTimeout(ms, undefined, { signal }).catch(() => undefined); // aborting ends the pause early
 }

@@ -40,7 +40,7 @@ export async function tellJoiningNodes({ kube, log, ...news }: JoiningDeps, sign
   const nodes = kube.nodes;
   const seen = (): [string, string][] => {
     const names = watch.keys();
-    // Nodes are watched while records exist.
+    // Requests the watch of Nodes only while JoiningNodes exist.
     if (names.length > 0) nodes.ask();
     return names.flatMap((name) => {
       const record = watch.get(name);

@@ -43,6 +43,6 @@ export async function tellObjects({ what, seen, tell, log, every }: ObjectNews, 
         }),
       );
     }
-    await setTimeout(lookEvery, undefined, { signal }).catch(() => undefined); // aborting ends the rest early
+    await setTimeout(lookEvery, undefined, { signal }).catch(() => undefined); // aborting ends the pause early
   }
 }

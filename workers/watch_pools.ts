@@ -14,7 +14,7 @@ interface PoolDeps {
   kube: Kube;
   log: Pick<Logger, "warn">;
   signal: AbortSignal;
-  /** Watches the pools themselves. */
+  /** Watches the objects of all pools, without their Rollouts and policies. */
   watchAll: (deps: Pick<WatchDeps, "onChange" | "log" | "signal">) => PoolSource & Partial<Pick<AllPools, "missing">>;
 }
 

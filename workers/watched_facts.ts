@@ -1,4 +1,4 @@
-/** The facts about Rollouts and policies that decide about signals. */
+/** The facts about Rollouts and policies that decide whether the run of a pool is signalled. */
 import { z } from "zod";
 import type { IllCondition } from "../activities/backends/contract.ts";
 import {
@@ -49,7 +49,10 @@ export const watchedPolicies: Resource<PolicyFacts> = {
 };
 export const watchedRollouts: Resource<RolloutFacts> = { ...rollouts, schema: RolloutObject.transform(rolloutFacts) };
 
-/** Returns whether the last rollout of a pool has ended; a terminated run leaves another phase behind. */
+/**
+ * Returns whether the last rollout of a pool has ended. If its run was terminated, the Rollout still has another phase,
+ * so the rollout counts as not ended.
+ */
 export function hasEnded(last: Pick<RolloutFacts, "phase"> | undefined): boolean {
   return ["Converged", "RolledBack", "Aborted"].includes(last?.phase ?? "");
 }

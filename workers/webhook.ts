@@ -30,7 +30,10 @@ import { runProcess } from "./run_process.ts";
 
 /** Milliseconds. */
 const webhookTimes = {
-  /** Interval of checks of certificate and registration: while something changes, and otherwise. */
+  /**
+   * Pauses between checks of certificate and registration: `soon` after a change, a conflict or a failure, otherwise
+   * `usual`.
+   */
   rest: { soon: 5_000, usual: 60_000 },
   /** The longest time for a change of the certificate to reach all webhooks and API servers. */
   overlap: 600_000,

@@ -82,7 +82,8 @@ export async function runWorker(
     scraped?.close();
     locks?.close();
     locks?.closeAllConnections();
-    // A failed worker that does not end still holds the connection, and its failure matters more than this one.
+    // A failed worker that does not end still holds the connection, so `close` fails; only the failure of the worker is
+    // thrown.
     await client.close().catch(() => undefined);
   }
 }

@@ -43,8 +43,8 @@ export function workersOf(config: Config, means: StepMeans): WorkerOptions[] {
       ...patchesOf(config),
       maxCachedWorkflows: 200,
     },
-    // Waits use little CPU and memory, but a slot for up to a day: separate slots keep short steps from waiting for
-    // them.
+    // Activities that wait use little CPU and memory, but occupy a slot for up to a day. With slots of their own, they
+    // delay no short activity.
     {
       ...common,
       taskQueue: waitsQueueOf(config.taskQueue),

@@ -88,15 +88,15 @@ async function beginStep(rollout: Beginning, step: Step): Promise<Blocked | unde
 }
 
 /**
- * Returns whether a step takes a machine out of service, which needs a slot: it admits a new machine for an old one,
- * drains an old machine without surge, or begins an update in place.
+ * Returns whether a step takes a machine out of service, which needs a slot. Such a step admits a new machine for an
+ * old one, drains an old machine without surge, or begins an update in place.
  */
 function needsSlot({ settings, target: { desired } }: Seen<"settings" | "target">, step: Step): boolean {
   if (step.kind === "admit") return step.victim !== null;
   if (step.kind === "update") return !step.isResumed;
   if (step.kind !== "leave" || !desired || supplierOf(settings.pool.kind).roomOf(desired) > 0) return false;
   const { node, lost, templateHash } = step.machine;
-  // A lost machine, or one without a node, already counts as unavailable.
+  // A lost machine, or a machine without a node, is already out of service, so its removal needs no slot.
   return desired.replicas > 0 && node !== undefined && !lost && templateHash !== desired.templateHash;
 }
 
@@ -170,8 +170,8 @@ function isStale(rollout: Seen<"people" | "machines" | "memory" | "target">, { p
   return rollout.people.heard || (phase === "Held" && isGivenUp(rollout));
 }
 
-// Returns whether the pool has fewer slots than marked machines after a `retry` command: a machine that failed for good
-// gave its slot back, and needs a slot again once it is retried.
+// Returns whether the pool has fewer slots than marked machines, as after a `retry` command: a machine that failed for
+// good gave its slot back, and needs a slot again for its retry.
 function hasLostSlot(
   { target: { rules }, people, machines, slots }: Seen<"target" | "people" | "machines" | "slots">,
   machine: string,

@@ -58,8 +58,8 @@ export type Either<Activities> = ActivityInterfaceFor<Activities> | LocalActivit
 
 /**
  * Returns the reads of a reconcile: local activities while no task is running, so that a reconcile is one workflow
- * task. Beside other activities they must be normal ones: a query in between makes a replay resolve local activities in
- * another order than recorded, and the run could not continue after a restart of its worker.
+ * task. Beside other activities the reads must be normal activities: a query in between makes a replay resolve local
+ * activities in another order than recorded. The run could then not continue after a restart of its worker.
  */
 export function readBeside(tasks: Readonly<Tasks>): Either<ReadActivities> {
   return isIdle(tasks) ? readAlone : read;

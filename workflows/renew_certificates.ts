@@ -166,7 +166,7 @@ async function renew(run: Run, survey: Present, controlPlane: RenewalPlane): Pro
   const isEnded = run.ended === uid;
   run.ended = "";
   const end = isEnded
-    ? failedRenewal(node, "the renewal ended, but a certificate of its servers still expires soon")
+    ? failedRenewal(node, "the renewal ended, but a certificate of the node's API server or etcd still expires soon")
     : await renewControlPlane({
       ...{ object, holder, lastsMs, memory, survey, controlPlane },
       keepUnfinished: () => run.unfinished = uid,

@@ -82,8 +82,8 @@ async function untilNothingIsLeft(rollout: Rollout, input: RollOutInput): Promis
     // is lost.
     const seen = result?.outcome === "Converged" ? target.desired?.observed : undefined;
     if (result && !isBehind(loop, seen)) return result;
-    // The signal arrived while the run was ending. A moment later it would have started a new run, which publishes in
-    // any case; so this run publishes again, because some changes of a config cannot be observed.
+    // A signal arrived while the run was ending; a moment later it would have started a new run, which publishes in any
+    // case. So this run publishes again too, because not every change of a config changes `observed`.
     if (result) target.publication = undefined;
   }
 }

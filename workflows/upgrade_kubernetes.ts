@@ -263,7 +263,7 @@ function stateOf({ digest, approved, retry, cluster, controlPlanes }: Present): 
   return JSON.stringify([digest, approved, retry, cluster, planes]);
 }
 
-// Reports and waits.
+// Reads, reports and waits.
 
 function readSurvey(object: ClusterObject): Promise<UpgradeSurvey> {
   return act.surveyUpgrade.executeWithOptions({ summary: "Survey the control planes" }, [{ object }]);

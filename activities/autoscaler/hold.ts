@@ -35,7 +35,7 @@ export function holdAutoscalers(kube: Kube, { holder, until }: { holder: string;
   });
 }
 
-/** Removes the holder's holds, and enables each strategy that has no hold any more because of that. */
+/** Removes the holds of `holder`, and enables each AutoscalingStrategy that then has no hold left. */
 export function letAutoscalersGo(kube: Kube, { holder }: { holder: string }): Promise<void> {
   return attempting("release the hold on the cluster-autoscaler", async () => {
     for (const strategy of await listClusterObjects(kube, autoscalingStrategies)) {

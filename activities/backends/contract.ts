@@ -95,11 +95,11 @@ export interface Backend {
 
   /** Watches all pools of the backend from `start` on. */
   watchAll(deps: WatchDeps): PoolSource;
-  /** Wakes a wait after changes of the desired state, and once the controller has observed that state. */
+  /** Reports to a waiting activity: changes of the desired state, and that the controller has observed the state. */
   newsOfWanted(pool: PoolRef): News;
-  /** Wakes a wait after changes of a pool, its machines, and the nodes named by `nodes()`. */
+  /** Reports to a waiting activity: changes of a pool, its machines, and the nodes named by `nodes()`. */
   newsOfPool(pool: PoolRef, nodes: () => ReadonlySet<string>): News;
-  /** Wakes a wait after changes of some machines of a pool, and of the nodes named by `nodes()`, if given. */
+  /** Reports to a waiting activity: changes of some machines of a pool, and of nodes named by `nodes()`, if given. */
   newsOfMachines(machines: { pool: PoolRef; names: readonly string[] }, nodes?: () => ReadonlySet<string>): News;
 
   /** Orders that admit and delete machines; undefined for a pool whose nodes no controller creates. */
@@ -175,7 +175,9 @@ export interface Orders {
 /** A new machine to admit, and the machine that it replaces. */
 export type AdmitOrder = MemberRef & { victim?: string };
 
-/** A machine that is about to be deleted; if it is lost, the state of its own etcd member does not prevent that. */
+/**
+ * A machine about to be deleted; if the machine is lost, the state of its own etcd member does not block the deletion.
+ */
 export type RelieveMember = MemberRef & Omit<RelieveOrder, "until">;
 
 /** The pool, and the revision that its new machines boot, by the name that conditions and Events use. */
@@ -188,7 +190,7 @@ export interface BootOrder {
 export interface Boots {
   /** Sets the pool to boot the desired revision. */
   publish(order: BootOrder): Promise<Published>;
-  /** Removes the finalizer of the object of a pool whose machines are released. */
+  /** Removes Ostler's finalizer from the object of a pool; called once the pool's machines are released. */
   letGo(pool: PoolRef): Promise<void>;
 }
 
@@ -210,7 +212,7 @@ export interface WantedPool {
   isUnused?: true;
 }
 
-/** Namespace of profiles that are named without one. */
+/** Default namespace, for profiles that are named without a namespace. */
 export interface ProfilePlace {
   profileNamespace: string;
 }
@@ -231,7 +233,10 @@ export interface Observation {
   counted: ReadonlyMap<string, number>;
   /** State of etcd; missing for machines without etcd. */
   etcd?: EtcdStanding;
-  /** Claims to nodes by machine; missing for a backend whose machines never name the node of another machine. */
+  /**
+   * By machine that names a Node: the identity of the machine, and the other machines that name the same Node. Missing
+   * for a backend in which machines never name the node of another machine.
+   */
   claims?: ReadonlyMap<string, NodeClaim>;
 }
 
@@ -269,7 +274,7 @@ export interface RestoreOrder {
   reason: string;
 }
 
-/** Returns the first of these nodes that does not exist, or that not exactly one NodePool selects; undefined if none. */
+/** Returns the first of these nodes that does not exist, or that no NodePool or several select; undefined if none. */
 export type FindStray = (nodes: readonly string[]) => Promise<string | undefined>;
 
 /** Wakes a controller that has not noticed a change, during one wait. */
@@ -282,7 +287,7 @@ export interface Waker {
 
 /** Watches the objects that show whether a template is observed, so that the answer needs no request. */
 interface TemplateWatch {
-  /** Begins to watch, so that the first change after a pause needs no more requests than later ones. */
+  /** Begins to watch, so that the first change after an idle period needs no more requests than later changes. */
   begin(): void;
   /** Returns whether the controller has certainly not observed the desired state; false if that is unknown. */
   isSurelyUnsettled(pool: PoolRef): boolean;
@@ -350,7 +355,7 @@ export interface Newcomer {
   isHeld: boolean;
 }
 
-/** A machine whose pool creates another one after its deletion. */
+/** A machine whose pool creates another machine once this machine is deleted. */
 export interface Remade extends MemberRef {
   uid: string;
   /** Whether the machine is already being deleted. */

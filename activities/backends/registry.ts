@@ -55,7 +55,10 @@ export function ordersOf(kube: Cluster, { pool, machine }: MemberRef): Orders {
   );
 }
 
-/** Begins to watch templates, so that the first change of a pool after a pause needs no more requests than others. */
+/**
+ * Begins to watch templates, so that the first change of a pool after an idle period needs no more requests than later
+ * changes.
+ */
 export function beginToWatch(kube: Cluster): void {
   for (const backend of Object.values(backends)) backend(kube).templates?.begin();
 }

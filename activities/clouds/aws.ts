@@ -55,7 +55,7 @@ async function connected({ region, endpoint }: Place): Promise<Connected> {
     ...(endpoint === undefined ? {} : { endpoint }),
     // The library must not retry, because callers do, and they know for how long.
     maxAttempts: 1,
-    // Connections are not reused, because a request on a used one may be sent twice.
+    // Connections are not reused, because a request on a reused connection may be sent twice.
     requestHandler: { httpAgent: { keepAlive: false }, httpsAgent: { keepAlive: false } },
   };
   return { scaling: new AutoScaling(settings), ec2: new EC2(settings) };

@@ -69,12 +69,12 @@ async function connected(
   ]);
   const client = new ComputeManagementClient(credential, subscription, {
     endpoint: endpoint ?? manager,
-    // The library would use the scope of the public cloud for every other cloud too.
+    // Without this scope, the library would request tokens for the public cloud, even in Azure's other clouds.
     credentials: { scopes: [`${manager}/.default`] },
     // The library must not retry, because callers do, and they know for how long.
     retryOptions: { maxRetries: 0 },
   });
-  // Connections are not reused, because a request on a used one may be sent twice.
+  // Connections are not reused, because a request on a reused connection may be sent twice.
   const agent = isTls ? new TlsAgent({ keepAlive: false }) : new Agent({ keepAlive: false });
   addLimits(client, { requestMs, signal, agent, isTls });
   if (!isTls) client.pipeline.removePolicy({ name: "bearerTokenAuthenticationPolicy" });

@@ -63,7 +63,7 @@ async function connected({ endpoint }: Place): Promise<compute_v1.Compute> {
     ...(isOpen ? {} : { auth: new GoogleAuth({ scopes: ["https://www.googleapis.com/auth/compute"] }) }),
     // The library must not retry, because callers do, and they know for how long.
     retry: false,
-    // Connections are not reused, because a request on a used one may be sent twice.
+    // Connections are not reused, because a request on a reused connection may be sent twice.
     agent: ({ protocol }: URL) => new (protocol === "http:" ? Agent : TlsAgent)({ keepAlive: false }),
   });
 }

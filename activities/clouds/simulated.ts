@@ -13,7 +13,7 @@ const Group = z.object({
 }).transform(({ rebalances, ...group }): CloudGroup => ({ ...group, ...(rebalances ? { rebalances } : {}) }));
 const Groups = z.object({ groups: z.array(Group), isComplete: z.boolean() });
 
-/** All fields of a template; fields that are unknown here must be kept too. */
+/** A template with all its fields, also those that this schema does not know, because a copy must keep them. */
 const Template = z.object({ id: z.string(), fields: z.looseObject({ image: z.string() }) });
 const Templates = z.object({ templates: z.array(Template) });
 type Template = z.infer<typeof Template>;
@@ -99,7 +99,10 @@ export function simulatedCloud({ url, signal }: { url: string; signal?: AbortSig
   };
 }
 
-/** Returns a template like `like` with only another image: an existing one, or a new one that is fully verified. */
+/**
+ * Returns a template that differs from `like` only in its image: an existing template, or a new one after a check of
+ * all its fields.
+ */
 async function ensureListed(
   api: Api,
   { group, image, like }: { group: string; image: string; like: Template },

@@ -12,8 +12,8 @@ const templatesKept = 10;
 /** Age (ms) below which a template is not deleted, because a group may be about to use it. */
 const ripeMs = 86_400_000;
 /**
- * Milliseconds before the age of `ripeMs` in which a template is not used again, because its deletion may begin
- * meanwhile.
+ * A template is not used again from this time (ms) before it reaches the age of `ripeMs`, because its deletion may
+ * begin meanwhile.
  */
 const marginMs = 3_600_000;
 /** Maximum number of templates that one call chooses, the oldest first. */

@@ -1,7 +1,8 @@
 /**
  * Writes the artefacts of a pool: its OperatingSystemConfig, and the Secrets that its machines boot with. Data and
- * annotations of an artefact are written in one update, so that no machine finds it missing or half written. A write
- * replaces only the version that was read, because any later version is newer work.
+ * annotations of an artefact are written in one update, so that no machine finds it missing or half written; only an
+ * artefact of Operating System Manager may have to be deleted and created. A write replaces only the version that was
+ * read, because any later version is newer work.
  */
 import type { Cluster } from "../cluster.ts";
 import { Shelf } from "../kube/cache.ts";
@@ -145,9 +146,10 @@ export function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-// The published artefacts of a pool: each later write replaces exactly these versions.
+// The published artefacts of a pool, as they were read. A later write replaces an artefact only if it still has the
+// version (`resourceVersion`) that was read.
 
-/** One artefact of a pool, as it is published. */
+/** One artefact of a pool: its name, and its content if it exists. */
 export interface Standing {
   kind: "OperatingSystemConfig" | "Secret";
   name: string;
@@ -279,16 +281,16 @@ export function leaveStanding(kube: Cluster, { namespace, name }: PoolRef, stand
 
 /** The result of `takeStanding`. */
 interface FoundStanding {
-  /** The current bootstrap secret, whose text is reused. */
+  /** The current bootstrap secret; its text contains the published token, which the caller may publish again. */
   bootstrap: Standing;
-  /** All artefacts; absent if another process has published since they were remembered. */
+  /** All remembered artefacts; absent if another process has published since the last publication of this process. */
   left?: LeftStanding;
 }
 
 /**
- * Returns the remembered artefacts of a pool, with the bootstrap secret as it is now; undefined, without a read, if
- * none are remembered or if they are of `revision` already. They are forgotten here, because the caller writes them
- * all, and `leaveStanding` then remembers the new versions.
+ * Returns the artefacts of a pool that this process remembers, with the bootstrap secret as it is now. Returns
+ * undefined, without a read, if none are remembered, or if the remembered ones are of `revision` already. Forgets the
+ * artefacts, because the caller writes all of them, and `leaveStanding` then remembers the new versions.
  */
 export async function takeStanding(
   kube: Cluster,

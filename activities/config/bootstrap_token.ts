@@ -114,7 +114,8 @@ export async function tokensOf(kube: Kube, pool: PoolRef): Promise<V1Secret[]> {
   return found.flat();
 }
 
-// Kubernetes has a controller that deletes expired tokens, but not every cluster runs it.
+// Deletes the pool's expired tokens, and replaces Operating System Manager's label on its other tokens. Kubernetes has
+// a controller that deletes expired tokens, but not every cluster runs it.
 async function tidy(kube: Kube, pool: PoolRef): Promise<void> {
   for (const secret of await tokensOf(kube, pool)) {
     const { name, annotations, labels } = secret.metadata ?? {};
@@ -153,7 +154,7 @@ function nameOf(id: string): string {
 // The alphabet that the API server accepts in bootstrap tokens.
 const alphabet = "abcdefghijklmnopqrstuvwxyz0123456789";
 
-// An id is not secret: it is part of the token's name.
+// Returns the same id for the same text. An id is not secret: it is part of the name of the token's Secret.
 function idFor(what: string): string {
   const bytes = createHash("sha256").update(what).digest().subarray(0, 6);
   return [...bytes].map((byte) => alphabet[byte % alphabet.length]).join("");
@@ -163,8 +164,8 @@ function randomText(length: number): string {
   return Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join("");
 }
 
-// The API server rejects a token that it issued if the service account was deleted, even if one of that name was
-// created again, or if the signing key is no longer trusted; the dates in the token show neither.
+// The API server rejects a service account token if the account was deleted, even if an account of that name was
+// created again, or if the key that signed the token is no longer trusted. The dates in the token show neither.
 
 /**
  * Returns whether the API server accepts a service account token. Without permission to create a TokenReview, returns

@@ -22,7 +22,10 @@ import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import { ownerAnnotation, tokensNamespace } from "./names.ts";
 import { moot } from "../failures.ts";
 
-/** Deletes artefacts, releases held machines, revokes credentials, and removes the finalizer last. */
+/**
+ * Deletes the objects published for a pool, releases its machines, revokes its credentials, and removes its finalizer
+ * last.
+ */
 export function ensurePoolCleanedUp(
   { kube, profileNamespace }: { kube: Cluster; profileNamespace: string },
   pool: PoolRef,
@@ -42,7 +45,10 @@ export function ensurePoolCleanedUp(
   });
 }
 
-/** Cleans up a pool without published artefacts: its holds, marks, slots and Rollout, and its finalizer last. */
+/**
+ * Cleans up a pool without published artefacts: removes marks, holds and cordons from its machines, releases its slots
+ * of shared budgets, deletes its Rollout, and removes its finalizer last.
+ */
 async function cleanUpBoots(
   { kube, profileNamespace }: { kube: Cluster; profileNamespace: string },
   pool: PoolRef,

@@ -1,4 +1,4 @@
-/** Credentials of booting machines: a token that reads their secrets, and one with which the kubelet joins. */
+/** Credentials of booting machines: a token that reads their Secrets, and a token with which the kubelet joins. */
 import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { ifFound, sideBySide, statusOf } from "../kube/status.ts";
@@ -24,7 +24,7 @@ export interface Credentials {
   fetchToken: string;
   /** Token in the kubelet bootstrap kubeconfig, with which the kubelet joins. */
   joinToken: string;
-  /** Id of the bootstrap token, if the join token is one. */
+  /** Id of the join token, if that is a bootstrap token. */
   tokenId?: string;
   /** SHA-256 of the permissions of the fetch token. */
   identityDigest: string;
@@ -208,7 +208,8 @@ function earlier(one: Date, other: Date): Date {
   return other < one ? other : one;
 }
 
-// Join tokens of the service account that bootstrap-token-service-account-name names; they replace bootstrap tokens.
+// The join token, if setting bootstrap-token-service-account-name names a service account: a token of that account
+// replaces bootstrap tokens.
 
 interface AccountToken {
   token: string;

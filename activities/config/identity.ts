@@ -50,7 +50,7 @@ function metadataOf(pool: PoolRef): IdentityMetadata {
   return { name: namesOf(pool).identity, namespace: secretsNamespace, annotations };
 }
 
-/** Returns the SHA-256 of the permissions of the service account, in hex, from which a change of them is recognized. */
+/** Returns the SHA-256 of the permissions of the service account, in hex: another digest means other permissions. */
 export function identityDigest({ pool, isEdge }: IdentityOrder): string {
   return createHash("sha256").update(JSON.stringify(rulesFor(namesOf(pool), isEdge))).digest("hex");
 }

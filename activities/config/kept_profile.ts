@@ -24,7 +24,10 @@ interface KeptProfile {
 
 const Kept = z.object({ profile: z.unknown(), settings: z.record(z.string(), z.string()) });
 
-/** Maximum size (bytes) of a kept packed profile; two of them fit into a secret. A larger one is not kept. */
+/**
+ * Maximum size (bytes) of a kept profile, compressed and in base64: two of them fit into a Secret. A larger profile is
+ * not kept.
+ */
 const largest = 450_000;
 
 /** Returns the name of the Secret with a pool's kept profiles. */
@@ -37,7 +40,7 @@ interface Keeping {
   pool: PoolRef;
   /** Hash of the inputs, as returned by `inputsOf`; the key in the Secret. */
   inputs: string;
-  /** Returns the inputs of the last good config; "" if there is none. */
+  /** Returns the hash of the inputs of the last good config; "" if there is none. */
   good: () => Promise<string>;
   /** Whether nothing is kept for the pool yet, as far as the caller knows. */
   isNew: boolean;

@@ -21,7 +21,10 @@ export const digestAnnotation = "ostler.dev/config-digest";
 export const clusterDigestAnnotation = "ostler.dev/cluster-digest";
 /** Annotation of Ostler, on secrets only: id of the bootstrap token in use, as in the name of its secret. */
 export const tokenIdAnnotation = "ostler.dev/bootstrap-token-id";
-/** Annotation of Ostler, on secrets only: SHA-256 of the permissions of the machines' identity. */
+/**
+ * Annotation of Ostler, on secrets only: SHA-256 of the permissions of the service account that machines read their
+ * secrets with.
+ */
 export const identityDigestAnnotation = "ostler.dev/identity-digest";
 /** Annotations of Ostler: when the credentials expire, and when their renewal is due. */
 export const expiryAnnotation = "ostler.dev/credentials-expire";

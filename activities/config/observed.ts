@@ -1,4 +1,4 @@
-/** Hashes of everything that a rollout depends on, from which controller and workflow recognize the same changes. */
+/** Hashes of everything that a rollout depends on, so that controller and workflow recognize the same changes. */
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../../profiles/canonical_json.ts";
 import { parameterPrefix } from "../../profiles/mod.ts";

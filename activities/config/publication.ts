@@ -52,7 +52,10 @@ export function timesStamp({ expiresAt, renewAt }: Credentials): Record<string, 
   return { [expiryAnnotation]: expiresAt.toISOString(), [renewalAnnotation]: renewAt.toISOString() };
 }
 
-/** Returns the annotations with the times and the identity of credentials, which only secrets have. */
+/**
+ * Returns the annotations of secrets: the times of the credentials, the id of the bootstrap token, and the digest of
+ * the permissions of the fetch token.
+ */
 export function credentialsStamp(credentials: Credentials): Record<string, string> {
   return {
     ...timesStamp(credentials),

@@ -95,7 +95,10 @@ async function readWorkFor(publisher: Publisher, order: PublishOrder, source?: C
   return isEdge(rendered) ? await readWork(publisher, order) : { order, rendered, standing: left.standing };
 }
 
-/** Returns whether nothing is published for the pool yet: the finalizer is added before the first artefact. */
+/**
+ * Returns whether nothing is published for the pool yet, which a missing finalizer proves: Ostler adds the finalizer
+ * before it writes the first artefact.
+ */
 function isUntouched({ metadata: { finalizers = [] } }: MachineDeployment): boolean {
   return !finalizers.includes(finalizer);
 }
@@ -121,7 +124,8 @@ export async function writePublication(
     clusterDigest: clusterDigest(rendered.facts),
     joinAccount: settings.bootstrapTokenServiceAccountName,
   });
-  // Granting takes the API server some time, and is awaited only before the first artefact with the fetch token.
+  // The API server takes some time to create the permissions of the fetch token. So they are awaited only before the
+  // first artefact that contains the token is written.
   const granted = credentials.grant();
   const writing = { ...work, credentials, granted, isRenewal: news === "Renewed" };
   const [artefacts] = await sideBySide(writeInOrder(kube, writing), granted);
@@ -154,7 +158,7 @@ async function writeInOrder(kube: Cluster, work: Writing): Promise<Artefact[]> {
       kubeconfig: write(kubeconfig, kubeconfigKey, texts.kubeconfig),
     }),
   };
-  // The following artefacts contain the fetch token.
+  // The following artefacts contain the fetch token, so the permissions of the token must exist first.
   await work.granted;
   const written = {
     ...before,
@@ -189,8 +193,8 @@ export function publishConfig(publisher: Publisher, order: PublishOrder, source?
     const work = await readWorkFor(publisher, order, source);
     const { rendered, standing } = work;
     checkOrder(order, rendered);
-    // Names are claimed before any write, so that a collision changes nothing; for a new pool, `publish` finds a
-    // collision later, and deletes what it has written.
+    // The owners of all artefacts are checked before any write, so that a name collision changes nothing. For a new
+    // pool the artefacts were not read: `publish` finds a collision later, and deletes what it has written.
     claimAll(order.pool, standing);
     const publication = await ensurePublished(publisher, work, source?.policies);
     // The profile is stored for rollbacks last, because no machine waits for it. The profile of the last good config is

@@ -69,7 +69,8 @@ export async function readFacts(reader: FactReader, deployment: MachineDeploymen
   return { ...known, cluster, secrets: { token: "", bootstrapKubeconfig: "", registryAuths, references, seed } };
 }
 
-// The API server's address for machines: the announced one, else that of its own service.
+// The API server's address and CA for machines: those in ConfigMap kube-public/cluster-info, else the address of an
+// endpoint of Service default/kubernetes, and the CA that the caller passes.
 
 interface ClusterInfo {
   apiServer: string;
@@ -261,7 +262,8 @@ async function readObjectTexts(
 ): Promise<Record<string, string>> {
   const [, kind, namespace = "", name = ""] = /^(secret|configmap):([^/]+)\/([^/]+)$/.exec(id) ?? [];
   if (kind === undefined) return {};
-  // The namespace with boot secrets contains credentials of other pools, and none of providers.
+  // The namespace with boot secrets may be referenced only if it is listed, because it contains credentials of other
+  // pools, and none of providers.
   const isFree = namespaces.length === 0 && namespace !== secretsNamespace;
   if (!isFree && !namespaces.includes(namespace)) {
     throw forbidden(id, `namespace "${namespace}" is not listed in provider-reference-namespaces`);

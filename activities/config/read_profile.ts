@@ -84,7 +84,8 @@ export async function readInputs(
   const line = source?.line ?? await readProfileLine(kube, ref, freshMs);
   const observed = observedOf(deployment, lineState(line));
   const inputs = inputsOf(deployment, line);
-  // The read that returned `seen` has considered the pin already: a pool with these inputs is not pinned to others.
+  // The caller has considered the pin of a rollback when it read `seen`. So a pool with the same inputs is not pinned
+  // to its last good inputs.
   if (seen && inputsIn(seen.specHash) === inputs) {
     const goodInputs = inputsIn(seen.goodSpecHash);
     return await asRefusal(async () => {
@@ -170,9 +171,9 @@ function defaultOf({ spec }: MachineDeployment): string | undefined {
   return provider.success ? defaultProfileName(provider.data) : undefined;
 }
 
-// Profiles with all that they extend merged in: each is parsed once for all pools that use it.
+// Profiles that are merged with all profiles that they extend: each is parsed once for all pools that use it.
 
-/** Enough for the profiles that a fleet uses at a time; each is as large as its objects. */
+/** Number of merged profiles that are kept: enough for a fleet; each takes as much memory as its profile objects. */
 const resolvedLines = new Shelf<OsProfile>(16);
 
 /**

@@ -44,7 +44,10 @@ export function renderingOf({ shown, digest, profile }: RenderedPool): Rendering
   return { configDigest: digest, profileVersion: profile.version, files, bytes };
 }
 
-/** Renders the config of the current MachineDeployment and profile; writes nothing but a missing seed. */
+/**
+ * Renders the config of the current MachineDeployment and profile. Writes nothing, except the Secret with the seed of
+ * random template functions if it is missing.
+ */
 export function renderPool(renderer: Renderer, pool: PoolRef, seen?: SeenInputs): Promise<RenderedPool> {
   const attempt = `render the config of "${pool.namespace}/${pool.name}"`;
   return attempting(attempt, async () => {
@@ -114,8 +117,8 @@ export async function renderSecrets(
       ...(isEdge(rendered) ? { edgeScript: edgeScript(fetch) } : {}),
     };
   } catch (error) {
-    // Without a cause: rendering with placeholders succeeded, so the error depends on secrets, and its message may
-    // quote them.
+    // The new error has no `cause`: rendering with placeholders succeeded, so the caught error depends on secrets, and
+    // its message may quote them.
     throw whatHides(error);
   }
 }

@@ -34,7 +34,7 @@ export function renewResting(publisher: Publisher, order: RestOrder): Promise<Re
   const { pool } = order;
   return attempting(`renew the credentials of "${ownerOf(pool)}"`, async () => {
     const renewed = await renewAtRest(publisher, order).catch((error: unknown) => {
-      // A refusal is not thrown, because the rollout that follows meets and reports it.
+      // A permanent error is not thrown: the rollout that follows fails with the same error, and reports it.
       if (error instanceof ApplicationFailure && error.nonRetryable) return undefined;
       throw error;
     });
@@ -45,7 +45,10 @@ export function renewResting(publisher: Publisher, order: RestOrder): Promise<Re
 /** Maximum age (ms) of an answer that the renewals of many pools share. */
 const sharedFreshMs = 10_000;
 
-/** Returns undefined, and writes nothing, if anything has changed since the rollout. */
+/**
+ * Renews due credentials and records their times; returns undefined, and writes nothing, if anything has changed since
+ * the rollout.
+ */
 async function renewAtRest(publisher: Publisher, { pool, rest }: RestOrder): Promise<Renewed | undefined> {
   const { kube } = publisher;
   const seen = { specHash: rest.specHash, goodSpecHash: rest.specHash };

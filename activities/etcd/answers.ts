@@ -56,7 +56,7 @@ export const Alarms = z.object({
   alarms: z.array(z.object({ memberID: Reference, alarm: text(32).default("NONE") }).loose()).max(500).default([]),
 }).loose();
 
-/** The answer to a successful order. */
+/** The answer to a successful request that changes the members or the leader; its fields are not used. */
 export const Done = z.object({}).loose();
 
 /** The answer of a failed request. */

@@ -35,7 +35,7 @@ export function certificatesIn(pem: string): Certificates | undefined {
     const [first, ...more] = (pem.match(block) ?? []).map((each) => new X509Certificate(each));
     return first ? [first, ...more] : undefined;
   } catch {
-    return undefined; // the message of such an error may quote the value
+    return undefined; // not thrown: the message of the error may quote the certificate
   }
 }
 
@@ -43,7 +43,7 @@ function keyIn(pem: string): KeyObject | undefined {
   try {
     return createPrivateKey(pem);
   } catch {
-    return undefined; // the message may quote the value
+    return undefined; // not thrown: the message of the error may quote the key
   }
 }
 

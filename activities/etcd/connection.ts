@@ -1,8 +1,8 @@
 /**
  * The few requests that Ostler sends to etcd's JSON gateway (https://etcd.io/docs/latest/dev-guide/api_grpc_gateway/).
  *
- * No library is used: npm's `etcd3` is hardly maintained, and brings gRPC and retries of its own, while an order must
- * be sent once.
+ * No library is used: npm's `etcd3` is hardly maintained, and brings gRPC and retries of its own, while a request that
+ * changes members must be sent only once.
  */
 import type { z } from "zod";
 import type { EtcdAccess } from "./access.ts";
@@ -31,7 +31,7 @@ export class EtcdConnection {
     return await this.#ask(Status, { endpoint, path: "/v3/maintenance/status", body: {} });
   }
 
-  /** Lists the alarms as the quorum has them. */
+  /** Lists the alarms that the quorum agrees on. */
   async alarms(endpoint: string): Promise<z.infer<typeof Alarms>["alarms"]> {
     const body = { action: "GET" };
     return (await this.#ask(Alarms, { endpoint, path: "/v3/maintenance/alarm", body })).alarms;

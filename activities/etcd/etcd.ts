@@ -14,6 +14,9 @@ export interface Etcd {
   removeMember(id: string): Promise<void>;
   /** Makes a learner a voter once it is in sync. */
   promoteLearner(id: string): Promise<EtcdPromotion>;
-  /** Stores a snapshot of a member other than `beside` under a name; replaces a snapshot of the same name. */
+  /**
+   * Takes a snapshot from a member other than `beside`, and stores it under `name`; replaces an older snapshot of that
+   * name.
+   */
   keepSnapshot(order: { beside: string; name: string; keep: SnapshotKeep }): Promise<SnapshotTaken>;
 }

@@ -1,4 +1,4 @@
-/** Connects to the etcd on a cluster's nodes, unless the cluster was opened with another etcd. */
+/** Selects the access to a cluster's etcd: the one with which the cluster was opened, else the etcd on its nodes. */
 import type { Cluster } from "../cluster.ts";
 import type { Etcd } from "./etcd.ts";
 import { EtcdOnNodes } from "./etcd_on_nodes.ts";

@@ -1,6 +1,6 @@
 /**
- * The etcd of control planes. It is reached at the endpoints in Secret kube-system/ostler-etcd, or on the nodes if the
- * Secret has none; the client certificate is from the Secret in both cases.
+ * Operates the etcd of control planes, at the endpoints in Secret kube-system/ostler-etcd, or on the nodes if the
+ * Secret has no endpoints. The client certificate is from the Secret in both cases.
  */
 import { Context } from "@temporalio/activity";
 import type { EtcdPromotion, EtcdSurvey, SnapshotKeep, SnapshotTaken } from "../../workflows/contracts/mod.ts";

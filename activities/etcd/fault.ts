@@ -4,8 +4,8 @@ import { refused, unavailable } from "../failures.ts";
 
 /**
  * `Silent`: no answer. `Untrusted`: the configured CA does not verify the server's certificate. `Denied`: the server
- * rejects the credentials. `NoQuorum`: members cannot agree at present. `Odd`: not an answer of etcd. The others are
- * refusals of one order.
+ * rejects the credentials. `NoQuorum`: members cannot agree at present. `Odd`: any other answer. `NotInSync`,
+ * `NotLearner`, `NotFound`: etcd refuses to promote or remove this member.
  */
 export type FaultKind =
   | "Silent"
@@ -26,7 +26,7 @@ export class EtcdFault extends Error {
   }
 }
 
-// Matches messages, because several causes share a gRPC code.
+// Recognises errors of etcd by their messages, because several causes share a gRPC code.
 const known: [RegExp, FaultKind][] = [
   [/in sync with leader/, "NotInSync"],
   [/can only promote a learner/, "NotLearner"],
@@ -69,8 +69,8 @@ export function brokenFault(endpoint: string, error: unknown): EtcdFault {
 }
 
 /**
- * Returns the failure of a step. Faults of credentials are Refused, because only an administrator can fix the CA or key
- * in the Secret, and the halt reports that at once. All others are Transient.
+ * Returns the failure of a step. Faults of credentials are Refused, so that the workflow reports them at once and does
+ * not retry: only an administrator can fix the CA or key in the Secret. All other faults are Transient.
  */
 export function failureOf(attempt: string, error: unknown): unknown {
   if (!(error instanceof EtcdFault)) return error;

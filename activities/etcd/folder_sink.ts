@@ -18,7 +18,7 @@ export function folderSink(folder: string): SnapshotSink {
         await fill(temporary, bytes);
         await onDisk(folder, rename(temporary, join(folder, name)));
       } catch (error) {
-        await rm(temporary, { force: true }).catch(() => undefined); // the first failure is more useful
+        await rm(temporary, { force: true }).catch(() => undefined); // not thrown: the first error shows the cause
         throw error;
       }
     },
@@ -37,8 +37,8 @@ async function fill(path: string, bytes: AsyncIterable<Uint8Array>): Promise<voi
 }
 
 /**
- * Returns the result of work on the disk, and throws its error as Transient, unlike an error of the source of the
- * bytes.
+ * Returns the result of one operation on the disk, and throws its error as Transient. Errors of etcd, the source of the
+ * bytes, do not pass through this function and are thrown unchanged.
  */
 async function onDisk<T>(folder: string, work: Promise<T>): Promise<T> {
   try {

@@ -74,5 +74,5 @@ async function newLeader(
 
 function unlessFault(error: unknown): string {
   if (!(error instanceof EtcdFault)) throw error;
-  return ""; // the loop reads the status again
+  return ""; // `newLeader` reads the status again
 }

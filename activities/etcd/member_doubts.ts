@@ -13,8 +13,8 @@ const longestLag = 5_000;
 const fullShare = 0.9;
 
 /**
- * Returns the reasons as sentences. Those in single members come first, by name and id of the member, with its id in
- * `member`; those in the versions follow, without a `member`.
+ * Returns the reasons as sentences. Reasons in the state of a single member come first, sorted by the member's name and
+ * id, with the id in `member`. Reasons in the versions of all members follow, without `member`.
  */
 export function doubtsOfMembers(survey: EtcdSurvey): { member?: string; says: string }[] {
   const members = survey.members.toSorted((a, b) => compare(a.name, b.name) || compare(a.id, b.id));
@@ -24,7 +24,7 @@ export function doubtsOfMembers(survey: EtcdSurvey): { member?: string; says: st
   ];
 }
 
-/** Returns a member as sentences name it. */
+/** Returns how messages name a member: by its name, or by its id if the name is empty. */
 export function named(members: EtcdMember[], id: string): string {
   const name = members.find((member) => member.id === id)?.name ?? "";
   return `member "${name === "" ? id : name}"`;
@@ -60,13 +60,14 @@ function leaderIndex({ members, leader }: EtcdSurvey): number {
   return members.find(({ id }) => id === leader)?.status?.raftIndex ?? 0;
 }
 
-// Members one minor version apart are typical of an upgrade; etcd does not support a larger difference.
+// Returns a reason if members run versions more than one minor apart, which etcd does not support; a difference of one
+// is typical of an upgrade.
 function versionDoubts(members: EtcdMember[]): string[] {
   const versions = members.map(({ status }) => status?.version ?? "").filter((version) => /^\d+\.\d+\./.test(version))
     .sort((a, b) => minorOf(a) - minorOf(b));
   const [lowest, highest] = [versions[0], versions.at(-1)];
   if (!lowest || !highest || minorOf(highest) - minorOf(lowest) <= 1) return [];
-  return [`members run versions too far apart: "${lowest}" and "${highest}"`];
+  return [`members run versions "${lowest}" and "${highest}"; etcd supports a difference of one minor version`];
 }
 
 function minorOf(version: string): number {

@@ -1,4 +1,7 @@
-/** Lists the members as a quorum has them, or without a quorum, as the responding members have them. */
+/**
+ * Lists the members of an etcd: those that the quorum agrees on, or without a quorum, those in the list of a member
+ * that responds.
+ */
 import type { MemberList } from "./answers.ts";
 import type { EtcdConnection } from "./connection.ts";
 import { EtcdFault } from "./fault.ts";

@@ -1,5 +1,6 @@
 /**
- * Changes the members: sends each order once, right after a survey, to the leader, which is never the removed member.
+ * Removes and promotes members of an etcd. Sends each request once, right after a survey, to the leader, which is never
+ * the removed member.
  */
 import type { EtcdMember, EtcdPromotion, EtcdSurvey } from "../../workflows/contracts/mod.ts";
 import { unavailable } from "../failures.ts";
@@ -63,7 +64,7 @@ const outcomes: { [kind in EtcdFault["kind"]]?: EtcdPromotion } = {
   NotFound: "Absent",
 };
 
-/** Returns a new survey. Throws Transient if it is incomplete, because nothing must be changed then. */
+/** Returns a new survey. Throws Transient if the survey is incomplete, because members must not be changed then. */
 async function fresh(access: EtcdAccess, { endpoints }: EtcdSurvey, attempt: string): Promise<EtcdSurvey> {
   const now = await surveyEtcd(access, endpoints);
   if (now.silence !== undefined) throw unavailable(`Failed to ${attempt}: ${now.silence}`);

@@ -1,4 +1,7 @@
-/** Finds the member of a machine; an etcd that does not respond is never taken for one that runs elsewhere. Pure. */
+/**
+ * Finds the etcd member of a machine. If etcd does not respond, returns that the member is unknown, never that etcd
+ * runs on other machines. Pure.
+ */
 import type { EtcdMember, EtcdSurvey } from "../../workflows/contracts/mod.ts";
 import { memberAt } from "./judge.ts";
 

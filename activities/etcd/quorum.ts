@@ -20,7 +20,10 @@ export function quorumOf(survey: EtcdSurvey): { needed: number; well: number } {
   return { needed: majorityOf(voters.length), well };
 }
 
-/** Returns the reasons not to stop a voter's machine: until it is removed, a stopped voter counts for the quorum. */
+/**
+ * Returns the reasons not to stop a voter's machine. A stopped voter still counts for the size of the quorum until its
+ * removal, so the other healthy voters must be a majority of all voters.
+ */
 export function leavingDoubts(survey: EtcdSurvey, id: string): string[] {
   const voters = votersOf(survey);
   const needed = majorityOf(voters.length);
@@ -33,7 +36,9 @@ export function leavingDoubts(survey: EtcdSurvey, id: string): string[] {
   return [`without ${who}, ${left} of ${voters.length} voters are healthy, and a quorum needs ${needed}`];
 }
 
-/** Returns the reasons not to remove a member, after which only the others vote. */
+/**
+ * Returns the reasons not to remove a member. After the removal only the other voters count, and must have a quorum.
+ */
 export function removalDoubts(survey: EtcdSurvey, id: string): string[] {
   const remaining = votersOf(survey).filter((member) => member.id !== id).length;
   const needed = majorityOf(remaining);

@@ -1,4 +1,4 @@
-/** The status of one endpoint. */
+/** Reads the status of the etcd member at each endpoint. */
 import type { MemberList, Status } from "./answers.ts";
 import type { EtcdConnection } from "./connection.ts";
 import { endpointOf, hostOf } from "./endpoint.ts";

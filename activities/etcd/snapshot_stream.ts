@@ -18,7 +18,7 @@ export interface SnapshotPiece {
 
 /** Maximum characters of a line; the lines of etcd are far shorter. */
 const longestLine = 1_000_000;
-/** Twice the size that etcd is designed for, in bytes. */
+/** Maximum bytes of a snapshot: twice the size that etcd is designed for. */
 const largestSnapshot = 16 * 1024 ** 3;
 
 type Stream = Pick<Question, "endpoint" | "credentials"> & { idleMs?: number };

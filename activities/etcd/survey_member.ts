@@ -29,8 +29,8 @@ function silenceAt(urls: string[], sightings: Sighting[]): string {
   const silent = there.find(({ silence }) => silence !== undefined);
   if (silent?.silence !== undefined) return silent.silence;
   const [other] = there;
-  if (other) return `"${other.endpoint}" responds as another member`;
-  return "no request was sent, because none of its addresses is a queried endpoint";
+  if (other) return `"${other.endpoint}" answers with the id of another member`;
+  return "no request was sent, because none of its URLs has the host of a known endpoint";
 }
 
 function statusOf(told: Status): EtcdStatus {

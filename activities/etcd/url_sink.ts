@@ -79,7 +79,7 @@ function begin(
   signal: AbortSignal,
 ): { request: http.ClientRequest; answer: Promise<IncomingMessage> } {
   const { promise: answer, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-  answer.catch(() => undefined); // an error is thrown where the answer is awaited, after the last byte
+  answer.catch(() => undefined); // `put` awaits the answer after the last byte, and throws its error
   const headers = {
     "content-type": "application/octet-stream",
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
@@ -97,7 +97,7 @@ function begin(
   return { request, answer };
 }
 
-// Returns whether the error came from the source of the bytes.
+// Returns whether the error came from the source of the bytes, such as etcd, and not from the server that stores them.
 function isTold(error: unknown): boolean {
   return error instanceof EtcdFault || error instanceof ApplicationFailure || error instanceof CancelledFailure;
 }

@@ -17,7 +17,7 @@ import { cronJobs, type Job, jobs } from "./workloads.ts";
 
 export interface AskedGate {
   subject: Subject;
-  /** Epoch ms at which the gate's own time ends. */
+  /** Epoch ms at which the timeout of this gate (`within`) ends. */
   deadline: number;
   last: Finding;
   /** The last evaluation that was not Unknown; null before the first one. */
@@ -59,16 +59,16 @@ export async function lookAgain(asked: AskedGate, pace: Pace): Promise<void> {
 }
 
 /**
- * Returns whether the gate has failed for good, or its own time has ended without a measurement or with a last
- * measurement that was not true.
+ * Returns whether the gate has failed for good, or its timeout has ended while neither its last evaluation nor its last
+ * measurement is true.
  */
 export function isLost({ last, measured, deadline }: AskedGate): boolean {
   return last.state === "Failed" || (Date.now() >= deadline && last.state !== "True" && measured?.state !== "True");
 }
 
 /**
- * Returns the verdict of a gate. A last measurement that was false counts as Inconclusive, and as Failed once the
- * gate's time has ended (`isOver`).
+ * Returns the verdict of a gate. A gate whose last measurement was false is Inconclusive, and Failed once its timeout
+ * has ended (`isOver`).
  */
 export function verdictOf({ subject, last, measured }: AskedGate, isOver: boolean): GateVerdict {
   const verdict = (outcome: GateVerdict["outcome"], message: string): GateVerdict => ({
@@ -84,7 +84,8 @@ export function verdictOf({ subject, last, measured }: AskedGate, isOver: boolea
   return verdict("Inconclusive", last.message);
 }
 
-// A complete Job may be removed while other gates are still evaluated; it must not run again.
+// Returns whether the gate is a Job that is complete. Such a gate is not evaluated again: the Job may be deleted while
+// other gates are still evaluated, and another evaluation would create the Job again.
 function isFinished({ subject, last }: AskedGate): boolean {
   return subject.gate.check.kind === "Job" && last.state === "True";
 }
@@ -208,7 +209,8 @@ function filledIn(query: string, { pool, machine, node }: Subject): string {
 type JobCheck = Extract<Check, { kind: "Job" }>;
 
 /**
- * Starts the Job at the first evaluation; later evaluations read the same Job, on any worker. Its logs are not read.
+ * Starts the Job at the first evaluation; later evaluations, on any worker, read the status of the same Job, but never
+ * its logs.
  */
 async function lookAtJob(subject: Subject, check: JobCheck): Promise<Finding> {
   const name = { namespace: check.namespace, name: jobName(subject, check.cronJob) };

@@ -43,7 +43,7 @@ export function awaitGates(
     return newlyAsked({ ...question, kube, gate, until, metrics }, deadline);
   });
   return poll<GateVerdict[] | Unseen>({
-    until: Number.MAX_SAFE_INTEGER, // each evaluation checks the time itself
+    until: Number.MAX_SAFE_INTEGER, // at the deadline, the verdicts are a result, not an error
     every: Math.min(patience.machine, 1000),
     look: () => look(asked, { kube, question, until, patience }),
     unseen: (unseenMs, seen) => Array.isArray(seen) && seen.every(hasPassed) ? seen : { unseenMs },
@@ -90,7 +90,7 @@ async function isMachineGone(kube: Cluster, pool: PoolRef, machine: string): Pro
   return await backendOf(kube, pool).state({ pool, machine }).then((state) => state === undefined, () => false);
 }
 
-// A deadline that passed before the evaluation began, as in an outage, is extended by `grace`.
+// Returns the deadline; if it passed before the evaluation began, as in an outage, returns the time `grace` from now.
 function judgedAt(deadline: number, grace: number): number {
   return deadline <= Date.now() ? Date.now() + grace : deadline;
 }

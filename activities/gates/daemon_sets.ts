@@ -66,7 +66,10 @@ function quoted(name: string): string {
 // Whether a DaemonSet should run on a node, by the rule of its controller (Kubernetes, pkg/controller/daemon):
 // nodeSelector and required node affinity match, and every taint that keeps pods off is tolerated.
 
-/** Taints that the controller tolerates for every daemon pod, because they come and go with the node's health. */
+/**
+ * Taints that the controller tolerates for every daemon pod, because they come and go with a cordon or the node's
+ * health.
+ */
 const alwaysTolerated = [
   ...["not-ready", "unreachable", "disk-pressure", "memory-pressure", "pid-pressure", "unschedulable"],
 ].map((name) => `node.kubernetes.io/${name}`);

@@ -1,8 +1,8 @@
 /** The result of one evaluation of a gate, and the measurement in words. */
 export interface Finding {
   /**
-   * True and False were measured; Unknown was not, which is neither success nor failure. Failed is false for good:
-   * another evaluation cannot change it.
+   * True and False are measurements. Unknown means that nothing could be measured, which is neither success nor
+   * failure. Failed is a False that no later evaluation can change.
    */
   state: "True" | "False" | "Unknown" | "Failed";
   message: string;

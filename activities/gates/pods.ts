@@ -48,7 +48,8 @@ export function isReady({ metadata, status }: V1Pod): boolean {
   return metadata?.deletionTimestamp === undefined && ready === true;
 }
 
-// Finished pods block nothing, and terminating ones belong to an old machine or version.
+// Returns whether the gate checks a pod. Skips finished pods, which need not be Ready, and terminating pods, which
+// belong to an old machine or version.
 function isMeant({ metadata, status }: V1Pod): boolean {
   return metadata?.deletionTimestamp === undefined && !["Succeeded", "Failed"].includes(status?.phase ?? "");
 }

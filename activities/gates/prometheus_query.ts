@@ -49,7 +49,8 @@ export async function queryPrometheus(server: string, query: string, access = no
   const headers = await headersOf(url, access);
   const signal = AbortSignal.timeout(timeoutMs);
   const answer = await exchange(url, { headers, ca: access.ca, signal }).catch(() => {
-    // The error of an aborted connection depends on its progress, so the signal decides which message is true.
+    // The error of a request that timed out depends on its progress, so `signal` shows whether the cause was the
+    // timeout.
     const late = `"${url.origin}" did not respond within ${timeoutMs / 1000} s`;
     throw new Error(signal.aborted ? late : `"${url.origin}" is unreachable`);
   });
@@ -117,6 +118,6 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // for example a proxy's page
+    return undefined; // for example an error page of a proxy
   }
 }

@@ -13,7 +13,10 @@ export interface Subject {
   /** Name of the machine; absent for a gate of a wave. */
   machine?: string;
   node?: string;
-  /** Equal for every attempt of one evaluation, different for the next attempt of a machine or the next wave. */
+  /**
+   * Identifies the evaluation: equal for every retry of its activity, different for the next attempt of a machine or
+   * the next wave.
+   */
   key: string;
   /** Epoch ms after which no activity waits for the result. */
   until: number;

@@ -81,7 +81,7 @@ export async function readExpectedProfiles(
     const isStaying = existing?.metadata.annotations?.[installedAnnotation] !== undefined ||
       (existing?.spec as { version?: unknown } | undefined)?.version === spec.version;
     if (isStaying) continue;
-    // With a resource version, all pools of the profile share its parsed form.
+    // UID and resource version are the key under which the parsed profile is cached for all pools.
     const uid = `default profile ${name}`;
     const metadata = { name, namespace: profileNamespace, uid, resourceVersion: spec.version, creationTimestamp: "" };
     known.set(key, { metadata, spec });

@@ -27,8 +27,8 @@ export interface Known {
 }
 
 /**
- * Returns the webhook configurations that call, or may call, Operating System Manager's webhook: once this webhook is
- * removed, they block the writes of every takeover.
+ * Returns the webhook configurations that call, or may call, Operating System Manager's webhook. Once this webhook is
+ * removed, these configurations block all writes of MachineDeployments or profiles, also those of a takeover.
  */
 export async function readWebhooks(kube: Kube): Promise<Leftover[]> {
   const plurals = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
@@ -59,14 +59,16 @@ export async function readLeftovers(kube: Kube, known: Known): Promise<Leftover[
 }
 
 /**
- * Returns why objects of Operating System Manager are still needed: a pool or machine that boots with them; else
- * undefined.
+ * Returns why objects of Operating System Manager are still needed, as a sentence that names a pool or machine that
+ * boots with the objects; undefined if there is none.
  */
 function neededFor(pools: HandoverPool[]): string | undefined {
   const pool = pools.find(({ deployment, boot }) => deployment && boot && boot.maker !== "Ostler");
-  if (pool) return `machines of "${pool.namespace}/${pool.name}" boot with it until Ostler publishes the pool's config`;
+  if (pool) {
+    return `machines of "${pool.namespace}/${pool.name}" boot with its token until Ostler publishes the pool's config`;
+  }
   const booting = pools.find((each) => each.booting.length > 0);
-  return booting && `machine "${booting.booting[0]}" may be booting with it`;
+  return booting && `machine "${booting.booting[0]}" may be booting with its token`;
 }
 
 interface Part extends Omit<Leftover, "about" | "remove"> {

@@ -47,7 +47,7 @@ export async function listEach<T>(kube: Kube, kind: Kind, keep: (object: unknown
 /** Requests metadata alone, because the data of a thousand pools' secrets is a hundred megabytes. */
 const metadataOnly = setHeaderOptions("Accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
 
-/** Returns the heads of all secrets of a namespace; their data is never transferred. */
+/** Returns the names, annotations and labels of all secrets of a namespace, without transferring their data. */
 export async function listSecretHeads(kube: Kube, namespace: string): Promise<Head[]> {
   return await allPages(async (page) => {
     const { items, metadata = {} } = await kube.core.listNamespacedSecret({ namespace, ...page }, metadataOnly);

@@ -17,7 +17,7 @@ export interface MachineOfPool {
   name: string;
   hasNode: boolean;
   isLeaving: boolean;
-  /** Whether any controller holds the machine. */
+  /** Whether any controller holds the machine, by an annotation that makes machine-controller ignore it. */
   isHeld: boolean;
   isHeldByUs: boolean;
 }
@@ -127,8 +127,8 @@ function namesMachineDeployment(value: string): boolean {
   return pool !== undefined && pool.kind === undefined;
 }
 
-// An annotation that machines have from their template is kept. The template keeps it too, because every change of a
-// template replaces machines.
+// Returns whether a handover removes an annotation: any of Ostler's, except the one that machines have from their
+// template. Every change of a template replaces machines, so template and machines keep that annotation.
 function isNote(key: string): boolean {
   return key.startsWith(ourPrefix) && key !== templateAnnotation;
 }

@@ -45,7 +45,7 @@ export interface HandoverPool {
   artefacts: string[];
   /** Other pools for which an object of the same name would be made. */
   rivals: string[];
-  /** Machines that Ostler holds. */
+  /** Machines that Ostler holds, by an annotation that makes machine-controller ignore them. */
   held: string[];
   /** Machines that are not held and have no node yet. */
   booting: string[];
@@ -56,7 +56,9 @@ export interface Place {
   profileNamespace: string;
 }
 
-/** All pools, and the heads of the configs of all namespaces, because some may belong to these pools. */
+/**
+ * All pools, and the metadata of the configs in all namespaces, because any of these configs may belong to these pools.
+ */
 export interface PoolsSeen {
   pools: HandoverPool[];
   configHeads: Head[];
@@ -67,7 +69,7 @@ export async function readPools(kube: Cluster, place: Place): Promise<HandoverPo
   return (await seePools(kube, place)).pools;
 }
 
-/** Reads all pools together with the heads of all configs, so that these are listed only once. */
+/** Reads all pools together with the metadata of all configs, so that the configs are listed only once. */
 export async function seePools(kube: Cluster, { profileNamespace }: Place): Promise<PoolsSeen> {
   const [deployments, phases, heads, configHeads, machines] = await Promise.all([
     listEach(kube, machineDeployments, (object) => deploymentOf(object, profileNamespace)),
@@ -97,8 +99,8 @@ export async function seePools(kube: Cluster, { profileNamespace }: Place): Prom
 }
 
 /**
- * Returns the other namespaces that contain configs with Ostler's owner annotation, or with the name of a config of
- * these pools. Such a namespace shows that `profileNamespace` may be the wrong one.
+ * Returns the namespaces other than `profileNamespace` that contain configs with Ostler's owner annotation, or with the
+ * name of a config of these pools. Such a namespace shows that `profileNamespace` may be wrong.
  */
 export function strayNamespaces(
   pools: readonly HandoverPool[],

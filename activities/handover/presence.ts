@@ -48,7 +48,7 @@ interface AtWork {
   ours: string[];
 }
 
-/** The parts of a Deployment that the readers of processes need. */
+/** The fields of a Deployment that show its system, and whether it has pods. */
 export interface Deployment {
   metadata: { name: string; namespace: string; labels?: Record<string, string> };
   spec?: { replicas?: number };
@@ -79,7 +79,7 @@ export async function listDeployments<T>(
   const { management } = kube;
   const found = await listEach(kube, kind, (object) => read(object as Deployment, kube));
   if (management) {
-    // Deployments in other namespaces there belong to other clusters.
+    // In all other namespaces of the management cluster, Deployments belong to other clusters.
     const namespaces = new Set([management.namespace, systemNamespace ?? management.namespace]);
     const there = (object: unknown): T => read(object as Deployment, management.kube);
     for (const namespace of namespaces) found.push(...await deploymentsIn(management.kube, namespace, there));

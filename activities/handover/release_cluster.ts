@@ -12,7 +12,7 @@ import { type KnownProfile, readProfiles } from "./profiles.ts";
 export interface Belonging {
   /** Kind and name, such as `ConfigMap "kube-system/ostler-budget"`. */
   about: string;
-  /** Whether it is deleted before the pools are given back, because it could act on them meanwhile. */
+  /** Whether the object is deleted before the pools are given back, because the object could act on pools meanwhile. */
   isFirst: boolean;
   remove(): Promise<void>;
 }
@@ -34,8 +34,8 @@ export async function readBelongings(kube: Kube, profileNamespace: string): Prom
   return found.flat();
 }
 
-// The binding is deleted first, because the policy has no effect without it; on older servers the webhook replaces
-// both.
+// The binding is deleted first, because the policy has no effect without its binding. On API servers without this kind
+// of policy, the webhook holds new machines instead.
 const holds = [
   { kind: "MutatingAdmissionPolicyBinding", plural: "mutatingadmissionpolicybindings", name: holdName },
   { kind: "MutatingAdmissionPolicy", plural: "mutatingadmissionpolicies", name: holdName },
@@ -47,7 +47,8 @@ const webhooks = [
   { kind: "ValidatingWebhookConfiguration", plural: "validatingwebhookconfigurations", name: webhookConfiguration },
 ];
 
-// On a management cluster each installation has a validating webhook of its own, under a unique name.
+// Returns this installation's validating webhook on the management cluster, where each installation has its own, under
+// a unique name.
 async function judgingThere({ management }: Kube): Promise<Belonging[]> {
   if (!management) return [];
   const { kube, namespace } = management;
@@ -100,7 +101,8 @@ function isOurs(caBundle: string | undefined): boolean {
   }
 }
 
-// Once the profile is deleted, Operating System Manager creates its own default profile of that name, if it has one.
+// Returns a profile that Ostler installed. Once it is deleted, Operating System Manager creates its own default profile
+// of that name, if it has one.
 function installed(kube: Kube, { namespace, name }: KnownProfile): Promise<Belonging[]> {
   const about = `OperatingSystemProfile "${namespace}/${name}"`;
   return Promise.resolve([removable(about, true, () => deleteObject(kube, profiles, { namespace, name }))]);

@@ -22,7 +22,7 @@ import { releaseTokens, type TokenSeen } from "./tokens.ts";
 /** Dependencies of the release of a pool. */
 interface Releaser extends Place {
   kube: Cluster;
-  /** Machines fetch their user-data with this token from now on. */
+  /** Operating System Manager's token, with which machines fetch their user-data once the pool is given back. */
   getterToken: string;
   /** Bootstrap tokens by the key of their pool. */
   tokens: Map<string, TokenSeen[]>;
@@ -47,7 +47,8 @@ export function releasePool(releaser: Releaser, giving: Giving): Promise<void> {
   const { pool: { namespace, name, deployment } } = giving;
   const pool = { namespace, name };
   return attempting(`give back "${ownerOf(pool)}"`, async () => {
-    // The leftovers of a pool that is being deleted have no user, so there is nothing to give back.
+    // A MachineDeployment that is deleted or being deleted gets no new machines, so its objects are deleted, not given
+    // back.
     if (!deployment || deployment.isLeaving) return await ensurePoolCleanedUp(releaser, pool);
     if (!deployment.isNamed && deployment.profile) await nameProfile(kube, giving.pool);
     // Tokens and secrets are given back before the account with which machines have fetched so far is deleted.
@@ -83,7 +84,7 @@ async function releaseConfig(
   const ours = Object.keys(standing).filter((key) => key.startsWith(ourPrefix));
   const annotations = {
     ...Object.fromEntries(ours.map((key) => [key, null])),
-    // A config that was only claimed is as Operating System Manager made it.
+    // Only a config that Ostler published needs other annotations; a claimed one has those of Operating System Manager.
     ...(standing[digestAnnotation] === undefined ? {} : await toldToOsm(kube, pool, keptVersion)),
   };
   await patchObject(kube, configs, { ...where, body: { metadata: { annotations } } });
@@ -104,8 +105,8 @@ async function toldToOsm(
   };
 }
 
-// Deletes the secrets of a pool without a config, because Operating System Manager would then accept secrets of any
-// revision.
+// Deletes the secrets of a pool without a config, because without a config Operating System Manager accepts secrets of
+// any revision.
 async function removeStale(kube: Kube, pool: HandoverPool): Promise<void> {
   if (pool.rivals.length > 0) return;
   const { bootstrap, provisioning } = namesOf(pool);

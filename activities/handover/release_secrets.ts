@@ -1,6 +1,6 @@
 /**
- * Leaves the secrets of booting machines to Operating System Manager: they remain valid, without annotations of Ostler.
- * Machines fetch with Operating System Manager's token, as Ostler's account is deleted.
+ * Gives the secrets with which machines boot back to Operating System Manager: removes Ostler's annotations, and
+ * replaces the token of Ostler's account, which is deleted, by Operating System Manager's token.
  */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
@@ -44,7 +44,7 @@ interface Giving {
 async function giveBack(kube: Kube, pool: PoolRef, { secret, getterToken, isImmutable }: Giving): Promise<void> {
   const { name = "", resourceVersion = "", labels = {}, annotations = {} } = secret.metadata ?? {};
   const where = { name, namespace: secretsNamespace };
-  // An immutable secret was not published by Ostler, but only claimed, and loses nothing but annotations of Ostler.
+  // An immutable secret was only claimed by Ostler, not published, so only Ostler's annotations are removed.
   if (secret.immutable === true) {
     const ours = Object.keys(annotations).filter((key) => key.startsWith(ourPrefix));
     const without = Object.fromEntries(ours.map((key) => [key, null]));

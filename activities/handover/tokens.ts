@@ -61,8 +61,8 @@ export function isExpired({ expiresAt }: TokenSeen, now: number): boolean {
 }
 
 /**
- * Leaves at most one token with the label of Operating System Manager: the one in the kubeconfig. Others, with which
- * machines may be booting, lose the label and live until they expire; expired ones are deleted.
+ * Leaves the label of Operating System Manager on at most one token: the one in the kubeconfig. Other tokens lose the
+ * label, but stay valid until they expire, because machines may be booting with them. Expired tokens are deleted.
  */
 export async function releaseTokens(
   kube: Kube,
@@ -71,7 +71,7 @@ export async function releaseTokens(
 ): Promise<void> {
   const used = await idInKubeconfig(kube, pool);
   for (const token of tokens) {
-    // Two pools may have the same key.
+    // Two pools may have the same key, so a token with this key may belong to the other pool.
     if ((token.owner ?? ownerOf(pool)) !== ownerOf(pool)) continue;
     const where = { name: token.name, namespace: tokensNamespace };
     if (isExpired(token, now)) {

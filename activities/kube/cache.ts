@@ -1,7 +1,7 @@
 /**
- * Values that one process has read from a cluster and uses again. An answer serves every caller that asked before its
- * request began, or within `freshMs` after that. A value on a shelf is kept until it is deleted, or until newer values
- * fill the shelf.
+ * Keeps values that one process has read from a cluster, to use them again. The answer to a request serves every caller
+ * that asked before the request began, or within `freshMs` after its begin. A value on a shelf is kept until it is
+ * deleted, or until newer values fill the shelf.
  */
 
 /** Milliseconds, more than most answers take, after which a caller no longer waits for another caller's request. */

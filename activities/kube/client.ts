@@ -43,7 +43,7 @@ export function pooled(config: KubeConfig, rate?: Rate, told?: RequestsTold): Ku
   const create = open.createDispatcher.bind(config);
   let pool: { options: unknown; dispatcher: unknown } | undefined;
   open.createDispatcher = (...input) => {
-    // The options contain CA and certificates, so new connections are opened after a rotation of the file.
+    // The options contain the CA and the client certificate; if a rotation changed them, new connections are opened.
     const options = open.createDispatcherOptions(...input);
     if (!isDeepStrictEqual(pool?.options, options)) pool = { options, dispatcher: http1Only(create(...input)) };
     return pool?.dispatcher;
@@ -192,8 +192,8 @@ export function namespaceOf({ management }: Pick<Kube, "management">, { group }:
 
 /**
  * Returns the clients of the cluster that has the objects of a kind. Refuses all but one namespace of the management
- * cluster, because the others may belong to other clusters: a user who may write MachineDeployments here could
- * otherwise read their objects.
+ * cluster, because other namespaces may belong to other clusters. Otherwise a user who may write MachineDeployments in
+ * this cluster could read objects of other clusters.
  */
 export function homeOf(kube: Kube, kind: Kind, namespace?: string): Kube {
   const { management } = kube;

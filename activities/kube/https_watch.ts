@@ -51,7 +51,8 @@ interface StreamEnds {
   isOld: () => boolean;
 }
 
-// The API server checks credentials only when a stream opens, so a stream would continue with revoked ones.
+// Returns a function that reports whether the credentials have changed since this call. The API server checks
+// credentials only when a stream opens, so a stream would continue with revoked ones.
 function changing(config: KubeConfig): () => boolean {
   if (!(config instanceof FollowedConfig)) return () => false;
   const opened = config.revision();

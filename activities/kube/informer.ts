@@ -24,7 +24,7 @@ export interface InformerDeps<T> {
 
 /** Milliseconds after the end of a stream for which known objects still count as fresh. */
 const gapMs = 15_000;
-/** Pause (ms) before an ended stream is opened again; it grows while that fails. */
+/** First pause (ms) before an ended stream is opened again; each further pause is longer, up to `longestRestMs`. */
 const restMs = 1_000;
 const longestRestMs = 15_000;
 /** After a stream that lasted longer than this (ms), the pause before the next one is `restMs` again. */
@@ -182,14 +182,14 @@ export class Informer<T> {
     return error;
   }
 
-  // A refusal, unlike an overload or outage, may mean that the resource version is too old, so all objects are listed
-  // anew.
+  // Logs why the watch failed. A refusal, unlike an overload or outage, may mean that the resource version is too old,
+  // so all objects are listed anew.
   #note(error: unknown): void {
     const { log, signal } = this.#deps;
     const status = statusOf(error) ?? (error as { statusCode?: number }).statusCode;
     if (status !== undefined && ![429, 500, 502, 503].includes(status)) this.#version = undefined;
     const { message } = error as Error;
-    // Logged once: an API server may be unreachable for an hour.
+    // The same failure is logged once, because an API server may be unreachable for an hour.
     if (!signal.aborted && message !== this.#said) {
       log?.warn(`Watch of ${this.#resource.plural} failed; retrying`, { error });
     }
@@ -253,8 +253,8 @@ function keyOf({ metadata }: Watched): string {
 }
 
 // One watch per kind for all callers in a process, because listing a kind again for each change of a pool costs more
-// than watching it. It starts with the first caller, and ends after a while without callers, unless it was created with
-// `lasts`.
+// than watching it. The watch starts with the first caller, and ends after `idleMs` without callers, unless it was
+// created with `lasts`.
 
 /** A watch without callers ends after this time (ms). */
 const idleMs = 600_000;

@@ -1,11 +1,11 @@
 /**
- * Sends requests to the API server at a bounded rate, and waits if the server asks for that. Not every request is
- * idempotent, so one is repeated only if the server rejected it (401, 429) or if it only reads. `node:http` under Deno
- * repeats a request when a kept connection breaks. The client's own dispatcher reports the error instead, as a test
- * with a faulty server shows for every verb, and callers then find out whether the request took effect. The dispatcher
- * is used directly: with `fetch` around it, as in the client, a request takes five times the processor time (0.74
- * instead of 0.15 ms, Deno 2.9). Each request has a timeout, because a response may stop within its body without an
- * error.
+ * Sends requests to the API server at a bounded rate, and waits if the server asks for a pause. Not every request is
+ * idempotent, so a request is repeated only if the server rejected it (401, 429) or if it only reads. `node:http` under
+ * Deno repeats a request when a kept connection breaks. The client's own dispatcher reports the error instead, as a
+ * test with a faulty server shows for every verb, and callers then find out whether the request took effect. The
+ * dispatcher is used directly: with `fetch` around it, as in the client, a request takes five times the processor time
+ * (0.74 instead of 0.15 ms, Deno 2.9). Each request has a timeout, because a response may stop within its body without
+ * an error.
  */
 import type { PromiseHttpLibrary, RequestContext } from "@kubernetes/client-node";
 import { Buffer } from "node:buffer";
@@ -47,7 +47,7 @@ export class PacedHttp implements PromiseHttpLibrary {
     for (let nth = 1;; nth++) {
       // Lease renewals never wait, because a process whose lease expires stops working.
       if (!isLease(request)) await rest(this.#rate.take(Date.now()));
-      // A cancelled attempt must not change anything, because another attempt may be running.
+      // A cancelled attempt of an activity must not change anything, because the next attempt may be running.
       if (request.getHttpMethod() !== "GET") throwIfCalledOff();
       const response = await this.#measured(request);
       if (response.httpStatusCode === 401 && nth < tries && await this.#renew?.(request)) continue;
@@ -175,7 +175,7 @@ function askedPause(request: RequestContext, { httpStatusCode, headers }: Respon
   // A 429 of an eviction reports a PodDisruptionBudget, which the drain evaluates.
   if (new URL(request.getUrl()).pathname.endsWith("/eviction")) return undefined;
   const isLetIn = httpStatusCode !== 429;
-  // A failed request other than GET may have taken effect.
+  // After a failure other than 429, only a GET is repeated, because any other request may have taken effect.
   const isRepeatable = request.getHttpMethod() === "GET" && httpStatusCode >= 500;
   const seconds = Number(headers["retry-after"] ?? (isLetIn ? NaN : 1));
   return (isLetIn && !isRepeatable) || Number.isNaN(seconds) ? undefined : seconds * 1000;

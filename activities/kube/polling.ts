@@ -113,7 +113,8 @@ async function rest<T>(wait: Poll<T>, pulse: () => void): Promise<void> {
       if (isDeaf) deaf -= 1;
     }
   }
-  // After an event, the rest of the gap is waited, so that objects that change all the time are not read all the time.
+  // After an event, waits until `gap` has passed since the last read, so that constant changes do not cause constant
+  // reads.
   const left = begun + gap - Date.now();
   if (left > 0) await next(undefined, left, signal);
 }
@@ -158,7 +159,7 @@ interface Source {
   listen(tell: (concerns: () => boolean) => void): () => void;
 }
 
-/** Returns the source of those changes in a watch for which `concerns` returns true. */
+/** Returns a source that reports the changes in a watch for which `concerns` returns true. */
 export function sourceOf<T>(watch: SharedWatch<T>, concerns: (change: Change<T>) => boolean): Source {
   return {
     isFresh: () => watch.isFresh,

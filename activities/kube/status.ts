@@ -77,7 +77,8 @@ function isNetwork(error: unknown): boolean {
   return error.name === "TimeoutError" || error.message === "fetch failed";
 }
 
-// Node gives codes to errors of the caller too, such as ERR_INVALID_ARG_TYPE, which no retry fixes.
+// Returns whether an error code of Node is about the network. Node also gives codes to programming errors, such as
+// ERR_INVALID_ARG_TYPE, which no retry fixes.
 function isOfTheWire(code: string): boolean {
   return !code.startsWith("ERR_") || /^ERR_(TLS|SSL|SOCKET|STREAM|HTTP|HTTP2)_/.test(code);
 }
@@ -128,8 +129,8 @@ export async function abreast<T, R>(width: number, items: readonly T[], work: (i
 }
 
 /**
- * Waits for all works, even after a failure: none may continue when its activity has ended and another attempt has
- * begun. Then returns all results, or throws the failure of the first work in the list that failed.
+ * Waits until all promises have settled, even after one fails: no work may continue when its activity has ended and the
+ * next attempt has begun. Then returns all results, or throws the failure of the first promise in the list that failed.
  */
 export async function sideBySide<Works extends readonly unknown[]>(
   ...works: Works

@@ -65,7 +65,7 @@ export function awaitCertificatesRenewed(
 /** Returns a message about each static pod of the node that did not restart since the last renewal. */
 async function notRestarted(kube: Cluster, node: string): Promise<string[]> {
   const etcd = await readEtcdPart(kube, node);
-  // An external etcd has no pod on this node.
+  // Skips etcd if it runs outside the control planes, because it has no pod on this node then.
   const parts = [...await readParts(kube, node), ...(etcd.isReady || etcd.renewed !== "" ? [etcd] : [])];
   const last = parts.map(({ renewed }) => renewed).sort().at(-1);
   return parts.filter(({ renewed }) => renewed === "" || renewed !== last)

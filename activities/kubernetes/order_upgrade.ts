@@ -26,7 +26,7 @@ const namespace = "kube-system";
  */
 export async function awaitUpgradeOrdered({ kube, image }: HandDeps, order: UpgradeOrder): Promise<UpgradeOutcome> {
   validateUpgrade(order);
-  needImage(image, `order an upgrade step on node "${order.node}"`);
+  needImage(image, `start an upgrade step on node "${order.node}"`);
   const attempt = `read the components of NodeVersion "${order.object.name}"`;
   const components = await attempting(
     attempt,
@@ -38,7 +38,7 @@ export async function awaitUpgradeOrdered({ kube, image }: HandDeps, order: Upgr
 /** Renews the certificates of a control plane through a pod, like `awaitUpgradeOrdered`, but without components. */
 export async function awaitRenewalOrdered({ kube, image }: HandDeps, order: RenewalOrder): Promise<UpgradeOutcome> {
   validateRenewal(order);
-  needImage(image, `order a renewal of certificates on node "${order.node}"`);
+  needImage(image, `start a renewal of certificates on node "${order.node}"`);
   return await byHand({ kube, image }, renewalHandOf(order));
 }
 
@@ -69,7 +69,7 @@ async function orderedComponents({ kube }: Pick<HandDeps, "kube">, order: Upgrad
   const list = map?.data?.[componentsKey] ?? "";
   if (kubernetesClusterVersion !== version || upgradeDigestOf(version, list) !== digest) {
     const state = "the desired version or its components changed";
-    throw moot("GenerationStale", `Failed to order an upgrade to ${version} on node "${order.node}": ${state}`);
+    throw moot("GenerationStale", `Failed to start the upgrade to ${version} on node "${order.node}": ${state}`);
   }
   const read = componentsIn(list);
   if ("components" in read) return read.components;

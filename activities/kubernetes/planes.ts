@@ -62,8 +62,8 @@ export async function readPartsOf(kube: Kube, planes: readonly GroupNode[]): Pro
 }
 
 /**
- * Returns whether the upgrade cordoned the node. If a user had cordoned the node before, the upgrade only set the mark
- * that keeps the autoscaler off the node, which counts too.
+ * Returns whether the upgrade has cordoned the node, or has found it cordoned by a user: the upgrade then only sets the
+ * mark that keeps the autoscaler off the node, and that mark suffices here.
  */
 function isCordoned(object: ClusterObject, { cordonedBy, keptBy }: GroupNode): boolean {
   const holder = holderOfUpgrade(object);

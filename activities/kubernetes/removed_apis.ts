@@ -22,7 +22,7 @@ export interface RemovedApis {
 export async function readRemovedApis(kube: Kube, version: string): Promise<RemovedApis> {
   const any = await attempting("read the metrics of the API server", () => kube.metrics.read());
   const servers = await attempting("list the API servers", () => readServers(kube));
-  // The only API server was just read.
+  // A cluster with one API server needs no further reads, because `any` is from that server.
   const others = servers.length === 1 ? [] : servers.slice(0, most.servers);
   const read = await abreast(most.atOnce, others, async (server) => {
     try {

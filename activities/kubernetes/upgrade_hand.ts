@@ -11,7 +11,10 @@ import { judged, orderFields } from "../os/order.ts";
 import { jsonIn, mostBytes, plain } from "../os/verdict.ts";
 import { type Component, componentsIn } from "./components.ts";
 
-/** `deploy/kubernetes/hands/limit_hands.yaml` has the same command. */
+/**
+ * The command of the pod. The admission policy in `deploy/kubernetes/hands/limit_hands.yaml` contains the same command,
+ * so both must change together.
+ */
 const command = ["/bin/sh", "-c", 'exec /bin/sh /hands/upgrade.sh "$@" >/dev/termination-log', "hand"];
 /** Number of arguments before the components. */
 const ownArguments = 5;
@@ -31,18 +34,18 @@ export function validateUpgrade(order: UpgradeOrder): void {
   judged(Order, order, "an upgrade step");
 }
 
-/** Throws like `validateUpgrade`. */
+/** Throws Refused (ObjectInvalid) for an invalid order; the message names the invalid fields, but not their values. */
 export function validateRenewal(order: RenewalOrder): void {
   judged(Renewal, order, "a renewal of certificates");
 }
 
-/** Returns how a hand executes a valid order with these components. */
+/** Returns the pod that executes a valid order with these components, and how its result is read. */
 export function upgradeHandOf(order: UpgradeOrder, components: readonly Component[]): HandOrder<UpgradeOutcome> {
   const programs = components.map(({ path, hash, url }) => `${path} ${hash} ${url}`);
   return handOf({ ...order, name: upgradeNameOf(order), kind: "upgrade step" }, programs);
 }
 
-/** Returns how a hand renews the certificates of a control plane. */
+/** Returns the pod that renews the certificates of a control plane, and how its result is read. */
 export function renewalHandOf(order: RenewalOrder): HandOrder<UpgradeOutcome> {
   const renewal = { ...order, verb: "Renew", digest: "" } as const;
   return handOf({ ...renewal, name: upgradeNameOf(renewal), kind: "order to renew certificates" }, []);

@@ -33,7 +33,7 @@ export class DisruptionBudgets {
       return await allPages((page) => this.#kube.policy.listNamespacedPodDisruptionBudget({ namespace, ...page }));
     } catch (error) {
       if (statusOf(error) === undefined) throw error;
-      return []; // the names are only evidence, so the drain continues without them
+      return []; // the drain continues; without the budgets, its messages do not name them
     }
   }
 }

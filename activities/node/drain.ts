@@ -33,8 +33,8 @@ const told = 20;
 const forcedGraceSeconds = 30;
 
 /**
- * Drains a node. Returns when no pod has to move any more, when other obstacles than those with key `known` have lasted
- * for 10 s, or at `until`. Returns `Unseen` if the API server did not answer for a while.
+ * Drains a node. Returns when no pod has to move any more, when new obstacles have lasted for 10 s (`known` is the key
+ * of those reported before), or at `until`. Returns `Unseen` if the API server did not answer for a while.
  */
 export async function awaitNodeDrained(kube: Cluster, task: DrainOrder): Promise<DrainOutcome | Unseen> {
   const drain = new Drain(kube, task);
@@ -288,7 +288,7 @@ export async function deletePod(kube: Kube, pod: V1Pod, gracePeriodSeconds: numb
   }
 }
 
-// 409: another pod has that name.
+// Returns whether the pod does not exist any more: 404, or 409 if another pod has its name now.
 function isGone(status: number | undefined): boolean {
   return status === 404 || status === 409;
 }

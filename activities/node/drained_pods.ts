@@ -11,7 +11,8 @@ export async function podsToMove(kube: Kube, node: string): Promise<V1Pod[]> {
   return pods.filter(hasToMove);
 }
 
-// DaemonSet pods would be recreated at once, mirror pods belong to the kubelet, finished pods block nothing.
+// A drain leaves DaemonSet pods, which would be recreated at once, mirror pods, which the kubelet owns, and finished
+// pods.
 function hasToMove(pod: V1Pod): boolean {
   const isDaemon = pod.metadata?.ownerReferences?.some(({ kind }) => kind === "DaemonSet") ?? false;
   const isMirror = pod.metadata?.annotations?.["kubernetes.io/config.mirror"] !== undefined;

@@ -1,8 +1,8 @@
 /**
  * Decides whether a certificate request comes from a machine of Ostler that is about to become a node. The bootstrap
  * token may show the machine's pool, and the state of the machine shows whether its node is expected. Pure:
- * `approve_node.ts` reads the data. A request for a node that joined before is left to administrators, even if its
- * certificate was lost, because its name is valuable to an attacker.
+ * `approve_node.ts` reads the data. A request for a node that joined before is left to administrators, even if the node
+ * has lost its certificate: under the node's name, an attacker could read the Secrets of the node's pods.
  */
 import type { MemberPhase } from "../../workflows/contracts/mod.ts";
 import type { Newcomer } from "../backends/contract.ts";

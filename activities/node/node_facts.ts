@@ -8,7 +8,7 @@ export interface NodeFacts {
   /** Missing until a cloud or another controller has set it. */
   providerId?: string;
   ready: boolean;
-  /** False while its kubelet sends no heartbeats: down, or cut off. */
+  /** False while the node's kubelet sends no heartbeats, because it is down or has no network. */
   reachable: boolean;
   /** The reason of the node's condition Ready, which stays the same while the cause does. */
   readyReason: string;
@@ -26,7 +26,7 @@ export interface NodeFacts {
 export interface NodeCondition {
   type: string;
   status: string;
-  /** Epoch ms. */
+  /** Epoch ms of the last transition of the condition. */
   since: number;
 }
 

@@ -80,7 +80,7 @@ function againMsOf({ metadata }: JoiningNode): number {
   return isNew ? lookAgain.soon : lookAgain.seldom;
 }
 
-/** Returns the deadline of a record (epoch ms). */
+/** Returns the deadline of a JoiningNode (epoch ms). */
 export function joinDeadlineOf({ metadata, spec }: Pick<JoiningNode, "metadata" | "spec">): number {
   const made = Date.parse(metadata.creationTimestamp);
   const wanted = spec.deadline ? Date.parse(spec.deadline) : made + usualMs;
@@ -88,8 +88,8 @@ export function joinDeadlineOf({ metadata, spec }: Pick<JoiningNode, "metadata" 
 }
 
 /**
- * Returns the next step; pure. Waits while the node is older than its record and not Ready: it may be a previous node
- * of the same name, which is about to be deleted together with its annotations.
+ * Returns the next step; pure. Waits while the Node is older than its JoiningNode and not Ready: that Node may be a
+ * previous one of the same name, which is about to be deleted together with its annotations.
  */
 export function stepOf(record: JoiningNode, node: V1Node | undefined, now: number): Step {
   const { name, componentsreference } = record.spec;

@@ -88,7 +88,10 @@ async function post(url: URL, { type, body, what }: { type: string; body: unknow
   throw failure(what, `the receiver responded HTTP ${response.status}`, lasting.includes(response.status));
 }
 
-/** Returns a failure, which is retried unless it is lasting: an address may be fixed, and a receiver may come back. */
+/**
+ * Returns a failure. Temporal retries it unless `isLasting`, because an administrator may fix the address, or a
+ * receiver may come back.
+ */
 function failure(what: string, state: string, isLasting = false): ApplicationFailure {
   const message = `Failed to ${what}: ${state}`;
   return ApplicationFailure.create({ message, type: "NoticeUndelivered", nonRetryable: isLasting });

@@ -136,9 +136,9 @@ export class Hand<Outcome> {
     if (pod) {
       this.#againAt = now + againMs;
       this.#made = Math.max(1, this.#made);
-      return await this.#end(pod, { missing: `the order needs another pod: ${this.#last}` });
+      return await this.#end(pod, { missing: `waiting to create another pod for this step: ${this.#last}` });
     }
-    if (now < this.#againAt) return { missing: `the order needs another pod: ${this.#last}` };
+    if (now < this.#againAt) return { missing: `waiting to create another pod for this step: ${this.#last}` };
     return await this.#make(now);
   }
 

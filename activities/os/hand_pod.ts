@@ -1,4 +1,4 @@
-/** The pod of a hand: it runs one order as root on a node, and takes no further input. */
+/** Defines a hand: a pod that executes one order as root on a node, and takes no further input. */
 import type { V1Pod } from "@kubernetes/client-node";
 import type { OsOrder } from "../../workflows/contracts/mod.ts";
 import { handNameOf } from "./order.ts";
@@ -33,7 +33,10 @@ export interface HandPod {
   args(until: number): string[];
 }
 
-/** Writes the output into the termination message; `deploy/kubernetes/hands/limit_hands.yaml` has the same command. */
+/**
+ * Writes the output of the script into the termination message. The admission policy in
+ * `deploy/kubernetes/hands/limit_hands.yaml` contains the same command, so both must change together.
+ */
 const command = ["/bin/sh", "-c", 'exec /bin/sh /hands/hand.sh "$@" >/dev/termination-log', "hand"];
 
 /** Returns what the pod of an order to an operating system executes. */

@@ -1,9 +1,12 @@
-/** The state of a hand, from its pod. */
+/** Reads the state of a hand, the pod that executes an order on a node. */
 import type { V1Pod } from "@kubernetes/client-node";
 import type { OsOutcome } from "../../workflows/contracts/mod.ts";
 import { plain, verdictIn } from "./verdict.ts";
 
-/** `Told`: it reported a result. `Lost`: it will never report one. `Waiting`: it may still report one. */
+/**
+ * State of the pod of an order. `Told`: the pod reported a result. `Lost`: the pod will never report a result.
+ * `Waiting`: the pod may still report a result.
+ */
 export type HandState<Outcome = OsOutcome> =
   | { kind: "Told"; outcome: Outcome; hasBegun: true; message: string }
   | { kind: "Lost" | "Waiting"; hasBegun: boolean; message: string };
@@ -28,7 +31,7 @@ export function osReading(verb: string | undefined): HandReading<OsOutcome> {
   return { verdictIn, failed };
 }
 
-/** Returns the state of the hand in a pod; pure. */
+/** Returns the state of an order's pod; pure. */
 export function stateIn<Outcome>({ metadata, status }: V1Pod, reading: HandReading<Outcome>): HandState<Outcome> {
   const pod = `pod "${metadata?.name}"`;
   const { state } = status?.containerStatuses?.[0] ?? {};

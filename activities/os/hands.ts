@@ -6,7 +6,10 @@ import { booting, osReading } from "./hand_state.ts";
 import { handsImagePattern, withoutHandsImage } from "./hands_image.ts";
 import { judgedOrder } from "./order.ts";
 
-/** Gives the order, and waits for its result until its deadline, like `byHand`; Refused without a valid hands-image. */
+/**
+ * Gives the order, and waits for its result until its deadline, like `byHand`. Returns Refused (DriverMissing) if the
+ * setting hands-image is not an image with a digest; throws Refused (ObjectInvalid) for an invalid order.
+ */
 export async function givenOrder({ kube, image }: HandDeps, asked: OsOrder): Promise<OsOutcome> {
   const order = judgedOrder(asked);
   if (!handsImagePattern.test(image)) {
@@ -16,7 +19,7 @@ export async function givenOrder({ kube, image }: HandDeps, asked: OsOrder): Pro
   return await byHand({ kube, image }, osHandOf(order));
 }
 
-/** Returns how a hand executes the order. */
+/** Returns the pod that executes the order, and how its result is read. */
 export function osHandOf(order: OsOrder): HandOrder<OsOutcome> {
   const { verb } = order;
   return {

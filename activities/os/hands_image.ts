@@ -1,4 +1,7 @@
-/** The form of the hands image: with a digest, because a tag may name another image later. */
+/**
+ * The form of the image of hands, the pods that execute orders on nodes: with a digest, because a tag may name another
+ * image later.
+ */
 export const handsImagePattern = /^[a-z0-9][a-z0-9._:/-]{0,254}@sha256:[0-9a-f]{64}$/;
 
 /** The end of a message about a setting hands-image that does not match this form, with the remedy. */

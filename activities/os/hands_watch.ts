@@ -1,4 +1,4 @@
-/** Changes of the pods of hands: one watch of their namespace for all orders of a process. */
+/** Watches hands, the pods that execute orders on nodes: one watch of their namespace for all orders of a process. */
 import type { Cluster } from "../cluster.ts";
 import type { V1Pod } from "@kubernetes/client-node";
 import { z } from "zod";

@@ -36,7 +36,10 @@ const Order = z.strictObject({
   if (bootId === "" && (verb === "Apply" || verb === "GoBack")) lacks("bootId");
 });
 
-/** Returns the order if it is valid; throws like `judged`. */
+/**
+ * Returns the order to an OS if it is valid. Throws Refused (ObjectInvalid), whose message only names the invalid
+ * fields.
+ */
 export function judgedOrder(order: OsOrder): OsOrder {
   return judged(Order, order, "an OS operation");
 }
@@ -49,7 +52,7 @@ export function judged<T>(schema: z.ZodType<T>, order: unknown, what: string): T
   const { success, data, error } = schema.safeParse(order);
   if (success) return data;
   const fields = [...new Set(error.issues.map(({ path }) => path.join(".")))].join(", ");
-  throw refused("ObjectInvalid", `Failed to order ${what} on a node: the order has invalid fields: ${fields}`);
+  throw refused("ObjectInvalid", `Failed to start ${what} on a node: the request has invalid fields: ${fields}`);
 }
 
 /**

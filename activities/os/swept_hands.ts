@@ -15,7 +15,7 @@ const width = 10;
 /** Epoch ms of the last sweep. */
 const sweeps = new Shelf<number>(1);
 
-/** Deletes the abandoned ones of the first 200 hands, at most once a minute in a process. */
+/** Lists at most 200 hands, and deletes the abandoned ones; does so at most once a minute in a process. */
 export async function sweepHands(kube: Cluster, now = Date.now()): Promise<void> {
   const sweptAt = kube.cache.shelf(sweeps);
   if (now - (sweptAt.get("") ?? -Infinity) < everyMs) return;

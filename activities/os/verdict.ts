@@ -1,4 +1,4 @@
-/** The result that a hand reports. A compromised node may report anything. */
+/** Parses the result that a hand, the pod of an order, reports. A compromised node may report anything. */
 import { z } from "zod";
 import type { OsOutcome } from "../../workflows/contracts/mod.ts";
 import { bootIdPattern, digestPattern } from "./order.ts";

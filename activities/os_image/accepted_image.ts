@@ -29,7 +29,7 @@ export function acceptedImageOf(name: string, found: OSImage | undefined): Accep
   const state = isJudged ? message : `its generation ${generation ?? 0} is not verified yet`;
   return {
     state: "Waiting",
-    reason: isJudged ? reason : "NotJudged",
+    reason: isJudged ? reason : "NotEvaluated",
     message: `OSImage "${name}" is not accepted yet: ${state}`,
   };
 }

@@ -7,13 +7,13 @@ import type { Registry } from "./registry/registry.ts";
 export interface Attached {
   mediaType: string;
   bytes: Uint8Array;
-  /** Annotations of its layer, which contain a simple signature and the proof of a keyless one. */
+  /** Annotations of the blob's layer; cosign stores a simple signature there, and the proof of a keyless signature. */
   annotations: Readonly<Record<string, string>>;
 }
 
 interface Attachments {
   found: Attached[];
-  /** Whether some were not read, because there were too many or one could not be read. */
+  /** Whether some attachments were not read, because there were too many or because one could not be read. */
   isPartial: boolean;
 }
 

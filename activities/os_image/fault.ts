@@ -9,7 +9,7 @@ export class Unfit extends Error {
   readonly reason: ImageFault | ImageDoubt;
 
   constructor(reason: ImageFault | ImageDoubt, message: string) {
-    // The message may contain text of a registry.
+    // Replaces control characters and limits the length, because the message may contain text of a registry.
     super(message.replaceAll(/\p{C}/gu, "\u{fffd}").slice(0, longestMessage));
     this.reason = reason;
   }

@@ -53,6 +53,6 @@ function parsed(text: string): KeyObject | undefined {
   try {
     return createPublicKey({ key: text, format: "pem", type: "spki" });
   } catch {
-    return undefined; // the caller reports it without the text
+    return undefined; // the caller reports an invalid key without quoting the text
   }
 }

@@ -67,6 +67,6 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // the caller reports it without the text
+    return undefined; // the caller reports an invalid Secret without quoting the text
   }
 }

@@ -64,7 +64,7 @@ function statusAfter(object: OSImage, finding: ImageFinding, at: string): Record
     message: "",
     observedGeneration: generation,
   };
-  // With an invalid spec no request was sent, so Reachable is unchanged.
+  // For an invalid spec no request is sent to the registry, so condition Reachable stays unchanged.
   const conditions = conditionsAfter(object, said.reason === "SpecInvalid" ? [accepted] : [accepted, reachable], at);
   return {
     observedGeneration: generation,

@@ -11,8 +11,8 @@ export interface Trust {
 }
 
 /**
- * The trusted signer, or a clause about the fault of "one" of several signatures; `fault` is undefined if it needs no
- * message.
+ * The trusted signer, or why the signature is not trusted: a clause that calls the signature "one", because an image
+ * may have several. `fault` is undefined if no message is needed.
  */
 export type Signer = { signedBy: string } | { fault: string | undefined };
 

@@ -30,7 +30,7 @@ const Prometheus = z.strictObject({
   minSamples: z.int().min(1).max(1_000_000_000).optional(),
 }).refine((check) => check.minSamples === undefined || check.samples !== undefined, {
   path: ["minSamples"],
-  message: "requires samples, the query that counts them",
+  message: "requires field samples, the query that counts the samples",
 });
 
 const Job = z.strictObject({ namespace: name.optional(), cronJob: objectName });

@@ -105,7 +105,8 @@ export const RolloutPolicySpec = z.strictObject({
 });
 export type RolloutPolicySpec = z.infer<typeof RolloutPolicySpec>;
 
-// Counts and percentages are not compared with each other, because the size of the pool is not known yet.
+// Refuses a wave that is not larger than all waves before it. Counts and percentages are not compared with each other,
+// because the size of the pool is not known yet.
 function refuseShrinking(waves: { upTo: PolicyAmount }[], context: z.RefinementCtx): void {
   const highest = { number: 0, string: 0 };
   waves.forEach(({ upTo }, nth) => {

@@ -120,8 +120,8 @@ function invalid({ namespace, name }: { namespace: string; name: string }, error
 }
 
 // The value of a URL is not quoted, because it may be refused for the credentials in it. Values below etcd are not
-// quoted either, because a user may have written a token instead of the name of its Secret, or such a URL instead of a
-// folder.
+// quoted either: instead of a folder, or of the name of a Secret, a user may have written a URL with credentials or a
+// token.
 function faultOf({ path, message, input }: z.core.$ZodIssue): string {
   const place = ["spec", ...path].map(String).join(".");
   const isSecret = path.at(-1) === "url" || path[0] === "etcd";

@@ -25,7 +25,8 @@ interface JoinQuestion {
 }
 
 /**
- * The progress of a machine: it has joined, was deleted, or has `rung` as its next join stage; `says` is what it lacks.
+ * The progress of a machine: it has joined, was deleted (`gone`), or waits for join stage `rung`; `says` is the unmet
+ * condition.
  */
 type Climb = { joined: Joined } | { gone: true } | { rung: Rung; says: string; failed?: true; isUnclear?: true };
 
@@ -56,7 +57,7 @@ export async function awaitMachinesJoined(
   const backend = backendOf(kube, question.pool);
   using news = backend.newsOfMachines({ pool: question.pool, names }, () => nodes);
   return await poll<JoinVerdict | Unseen>({
-    until: Number.MAX_SAFE_INTEGER, // each machine ends by its own deadlines
+    until: Number.MAX_SAFE_INTEGER, // the deadlines of the machines end the wait
     news,
     lookBy: () => {
       const every = Math.min(backend.lookEvery?.() ?? Infinity, isUnclear ? unclearMs : Infinity);
@@ -72,7 +73,8 @@ export async function awaitMachinesJoined(
   });
 }
 
-// A wait that begins after a deadline was delayed by an outage, and time without reads must not count as a failure.
+// Returns the time from which deadlines count (epoch ms). A wait that begins after a deadline was itself delayed by an
+// outage, and time without reads must not count as a failure.
 function judgementStart({ machines }: JoinQuestion, now: number): number {
   const isOverdue = machines.some(({ deadlines }) => deadlines.instance <= now);
   return isOverdue ? now + graceMs : now;
@@ -91,7 +93,7 @@ interface Watch {
   /** Names of the nodes of the machines; a read adds the nodes that it finds. */
   nodes: Set<string>;
   told: RungsTold;
-  /** Receives whether a machine names a node that may not be its own. */
+  /** Receives whether any machine names a node that may belong to another machine. */
   doubt: (isFound: boolean) => void;
 }
 
@@ -145,7 +147,7 @@ export function rungOf(
   if (!machine.joined) {
     return { rung: "ready", says: machine.lacks ?? unseen(node.name) };
   }
-  // If no version is desired explicitly, the reported version counts.
+  // If no kubelet version is desired, the version that the node reports is accepted.
   if (kubelet !== "" && !sameVersion(node.kubelet, kubelet)) {
     return { rung: "gates", says: `node "${node.name}" runs kubelet "${node.kubelet}", but "${kubelet}" is desired` };
   }

@@ -21,7 +21,10 @@ const freshMs = 3_600_000;
 
 type BootReport = z.infer<typeof BootReport>;
 
-/** Returns the report under the first name of a machine that has a readable one, in words; undefined if none has. */
+/**
+ * Returns the last boot report of a machine as text: the first readable report that is stored under one of `names`, in
+ * their order; undefined if there is none.
+ */
 export async function lastBootReport(kube: Kube, pool: PoolRef, names: string[]): Promise<string | undefined> {
   const reports = (await readReports(kube, pool))?.data ?? {};
   const report = names.map((name) => parsed(reports[name])).find((each) => each !== undefined);
@@ -61,7 +64,8 @@ function parsed(line = ""): BootReport | undefined {
   }
 }
 
-// The text is shown in Events and in pages that render Markdown, and a script may have printed secrets.
+// Hides tokens and replaces markup and control characters: the text is shown in Events and in pages that render
+// Markdown, and a script may have printed secrets.
 function harmless(text: string, longest: number): string {
   const secrets = /eyJ[\w-]+\.[\w.-]*|\b[a-z0-9]{6}\.[a-z0-9]{16}\b|(?<=bearer )\S+/gi;
   const plain = text.slice(0, longestLine).replaceAll(secrets, "(hidden)").replaceAll(/[\p{C}\p{Z}]+/gu, " ");

@@ -36,7 +36,10 @@ export class Outlook {
     }));
   }
 
-  /** Returns when a machine's node was first missing (epoch ms), which the cluster does not record. */
+  /**
+   * Records that a machine's node is missing at `now`; returns since when (epoch ms), which the cluster does not
+   * record.
+   */
   missed(machine: string, now: number): number {
     for (const [key, { asked }] of this.#gone) if (now - asked > rememberedMs) this.#gone.delete(key);
     const since = this.#gone.get(machine)?.since ?? now;

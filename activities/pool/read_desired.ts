@@ -25,7 +25,7 @@ export function absenceText({ state }: Exclude<DesiredState, { state: "Present" 
   return state === "Gone" ? "the pool was deleted" : "the pool is being deleted";
 }
 
-/** The desired state, and what else its read has shown. */
+/** The desired state; also the objects of its config, and whether the pool never had a machine (`isUnused`). */
 export interface FoundDesired extends Pick<WantedPool, "isUnused"> {
   seen: DesiredState;
   /** The objects from which the pool's config is rendered; absent for a backend that itself sets what machines boot. */

@@ -18,7 +18,7 @@ export { snapshotOf } from "./snapshot.ts";
 const restMs = 500;
 const restPerMachineMs = 5;
 const longestRestMs = 5_000;
-/** Milliseconds between reads while it is unclear whose node a machine names. */
+/** Milliseconds between reads while a machine names a node that may belong to another machine. */
 const unclearMs = 10_000;
 
 /**
@@ -63,8 +63,8 @@ export async function awaitPoolChanged(
   const backend = backendOf(kube, question.pool);
   using news = backend.newsOfPool(question.pool, () => nodes);
   const waker = backend.waker?.(question.pool, Date.now());
-  // Two machines that name one node can be of two pools. Changes of the other pool do not wake this wait, so it reads
-  // at an interval.
+  // Two machines that name the same node can belong to different pools. A change in the other pool does not wake this
+  // wait, so the wait reads at an interval while the owner of a node is unclear.
   const doubt = (): number => members.some(({ unclear }) => unclear !== undefined) ? Date.now() + unclearMs : Infinity;
   const lookBy = (): number =>
     Math.min(Date.now() + (backend.lookEvery?.() ?? Infinity), waker?.lookBy(members) ?? Infinity, doubt(), lackAt);
@@ -94,8 +94,8 @@ function wordsOf({ counts }: PoolSnapshot): string {
 }
 
 /**
- * Reads every member of the pool with the facts of its node; without `repair` no machine is ever due. Does not read the
- * shared budgets, because a user who plans may not have the permission.
+ * Reads every member of the pool with the facts of its node; without `repair` no machine is due for repair. Does not
+ * read the shared budgets, because a user who runs `ostler plan` may lack the permission.
  */
 export async function readMembers(
   kube: Cluster,
@@ -112,13 +112,13 @@ interface Finding {
   /** IDs of Ready machines that have not passed their gates; if absent, every Ready machine counts as one of them. */
   unproven?: ReadonlySet<string>;
   /**
-   * Namespace of the shared budgets; without it, they are not read, so control planes that are being upgraded are not
-   * kept.
+   * Namespace of the shared budgets. Without it the budgets are not read, and machines whose Kubernetes is being
+   * upgraded are not marked as kept.
    */
   profileNamespace?: string;
 }
 
-/** All members, and the time (epoch ms) from which the next unmet condition is reported: 30 s after its start. */
+/** All members; `lackAt` is when the next unmet condition has lasted 30 s (epoch ms), from which on it is reported. */
 interface Found extends Observation {
   lackAt: number;
 }
@@ -203,8 +203,8 @@ interface Judgement {
   facts: NodeFacts | undefined;
 }
 
-// The controller that creates the machines remembers that a node was Ready once; only the Node shows whether it still
-// is.
+// Adds to a machine the zone of its node, whether the node is Ready now, and the problem of the node, if any. The
+// controller that creates the machines remembers only that a node was Ready once.
 function judged({ kube, pool, repair, facts }: Judgement, member: Member): Member {
   const zone = facts?.zone ? { zone: facts.zone } : {};
   const isLeaving = member.phase === "Leaving" && member.node !== undefined;

@@ -27,7 +27,8 @@ export async function ensureBootReport(kube: Cluster, pool: PoolRef): Promise<vo
     if (!map || isSpoiled(map)) return await create(kube, pool);
     await forgetGone(kube, pool, map.data ?? {});
   } catch (error) {
-    // A failure must not stop other machines from booting, whatever a machine wrote there.
+    // Every failure except a cancellation is ignored: a machine can damage the ConfigMap, which must not stop other
+    // machines from booting.
     if (error instanceof CancelledFailure) throw error;
   }
 }
@@ -40,7 +41,8 @@ export async function removeBootReport(kube: Cluster, pool: PoolRef): Promise<vo
   await ifFound(kube.core.deleteNamespacedConfigMap(where));
 }
 
-// A ConfigMap with an owner or a finalizer is spoiled too: with an owner, the garbage collector could delete it.
+// A ConfigMap is spoiled if it is immutable, too large or being deleted, or has a finalizer or an owner: with an owner,
+// the garbage collector could delete it.
 function isSpoiled(map: V1ConfigMap): boolean {
   const { finalizers = [], ownerReferences = [], deletionTimestamp } = map.metadata ?? {};
   const isHeld = finalizers.length > 0 || ownerReferences.length > 0 || deletionTimestamp !== undefined;

@@ -13,8 +13,7 @@ export const queueAnnotation = "ostler.dev/waiting";
  */
 const staleMs = 240_000;
 /**
- * Time (ms) after which the place of a waiting pool is written once more, although only the time of its request
- * changed.
+ * Time (ms) after which a waiting pool writes its place again, even if only the time of its last request has changed.
  */
 const refreshMs = 60_000;
 /**
@@ -32,7 +31,7 @@ const Place = z.object({
   since: z.number(),
   seen: z.number(),
   urgency: z.enum(["Low", "Normal", "High"]).catch("Normal"),
-  /** Number of slots that the pool shares; absent in a place that an earlier version wrote. */
+  /** Size of the budget in slots, by the policy of the pool; absent in a place that an earlier version wrote. */
   limit: z.number().optional().catch(undefined),
 });
 type Place = z.infer<typeof Place>;

@@ -26,7 +26,9 @@ const separator = "_";
 const tries = 5;
 /** Maximum number of holders that a message names. */
 const named = 20;
-/** A slot younger than this (ms) does not count as abandoned, because its rollout may not be reported yet. */
+/**
+ * A slot younger than this (ms) does not count as abandoned, because its Rollout may not show yet that a rollout began.
+ */
 const freshMs = 300_000;
 /** A slot whose time is later than this from now (ms) was written by a wrong clock, which must not keep it for ever. */
 const longestSlotMs = 86_400_000;
@@ -149,7 +151,8 @@ export function ensureSlotsKept(
         continue;
       }
       if (over.length === 0) return;
-      // Other writers do not change these keys, so a conflict does not matter; a place that stays in the queue expires.
+      // No other writer changes these keys, so the patch may be applied to any version of the ConfigMap. A place that
+      // is left in the queue expires.
       const patch = { name: nameOf[of], namespace: namespaceOf(keeper), body: { data } };
       return void await ifFound(kube.core.patchNamespacedConfigMap(patch, asMergePatch));
     }
@@ -230,7 +233,8 @@ function partsOf(key: string): { cluster: string | undefined; namespace: string;
   return { cluster, namespace, name, machine };
 }
 
-// Lists the pool's own slots first, because the pool may have forgotten that it has them.
+// Returns the holders of slots that a message names: those of the pool itself first, because its run may not know that
+// it has them.
 function namedOf(pool: PoolRef, keys: string[]): string[] {
   const inOrder = [...keys.filter((key) => isOf(pool, key)), ...keys.filter((key) => !isOf(pool, key))];
   return inOrder.slice(0, named).map(holderOf);

@@ -12,8 +12,8 @@ type SnapshotQuestion = Omit<PoolQuestion, "pool">;
  */
 const mostBytes = 192 * 1024;
 /**
- * Maximum bytes of JSON of all texts in `lacking`, and maximum characters of each. They are bounded because the kubelet
- * writes parts of them.
+ * Maximum bytes of JSON of `lacking` (what each machine in progress waits for), and maximum characters of one text.
+ * Both are bounded because the kubelet writes parts of the texts.
  */
 const mostLackingBytes = 64 * 1024;
 const longestLacks = 1_024;
@@ -64,8 +64,8 @@ export function withEtcd(snapshot: PoolSnapshot, etcd: EtcdStanding | undefined)
 }
 
 /**
- * Returns a member without a failure from before the last `retry` command; such a member counts as down, unless it is
- * Ready or marked.
+ * Returns the member without its failure if the failure is older than the last `retry` command. The member then counts
+ * as down, unless it is Ready or marked.
  */
 function triedAgain(member: Member, retriedAt = 0): Member {
   const { kept, failedAt = Infinity, replaceable: _, ...rest } = member;
@@ -121,7 +121,8 @@ function nextOfZones(group: Member[], limit: number): Member[] {
     .map(({ member }) => member);
 }
 
-// A held machine has no instance yet, so its template does not count as one whose machines have to be removed first.
+// Returns the older of two machines. A held machine does not count, because it has no instance yet, so its template is
+// not one whose machines have to be removed first.
 function older(found: Member | undefined, each: Member): Member | undefined {
   if (each.phase === "Held") return found;
   return found !== undefined && found.since <= each.since ? found : each;
@@ -189,7 +190,7 @@ function isReady({ phase }: Member): boolean {
   return phase === "Ready";
 }
 
-// A machine that failed its gates stays out of service on purpose.
+// A machine on which an update in place failed is not listed: it stays out of service on purpose.
 function isStale({ phase, marked, held, kept }: Member): boolean {
   return phase !== "Held" && (marked || held) && kept !== "Failed";
 }
@@ -198,7 +199,8 @@ function isWaiting({ phase, held }: Member): boolean {
   return phase === "Held" && held;
 }
 
-// Leaves out the times of unhealthy members, which may change while nothing else does.
+// Leaves out since when a machine is unhealthy, and when it is due for repair, because these times may change while
+// nothing else does.
 function fingerprintOf(members: readonly Member[]): string {
   const facts = members.map((member) => {
     const { id, phase, held, marked, expendable, templateHash, zone = "", ill, kept, staged, replaceable } = member;

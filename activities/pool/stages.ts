@@ -56,7 +56,8 @@ export async function awaitNodeEmptied(
     await ensureNodeCordoned(kube, { pool: holder, node });
   });
   if (late) return late;
-  // Any client of Temporal can record a heartbeat, so one of an earlier attempt does not replace the check of the node.
+  // After a heartbeat of an earlier attempt, `orderFirst` skips the check of the node. Any client of Temporal can
+  // record such a heartbeat, so the node is then checked here.
   return isChecked ? await awaitNodeDrained(kube, order) : await awaitOwnNodeDrained(kube, order);
 }
 
@@ -101,10 +102,10 @@ const ordering = "ordering";
 export async function orderFirst(order: () => Promise<void>): Promise<Unseen | undefined> {
   const context = Context.current();
   const { heartbeatDetails, scheduledTimestampMs, attempt } = context.info;
-  if (heartbeatDetails !== undefined && heartbeatDetails !== ordering) return undefined; // a read followed the order
+  if (heartbeatDetails !== undefined && heartbeatDetails !== ordering) return undefined; // the order was given before
   const now = Date.now();
-  // A first attempt that did not start late counts from its own start, because the clocks of worker and server may
-  // differ.
+  // The order of a first attempt that did not start late is measured from the start of the attempt, because the clocks
+  // of worker and server may differ.
   const isOwn = attempt === 1 && now - (scheduledTimestampMs ?? now) < turnMs;
   const begun = isOwn ? now : scheduledTimestampMs ?? now;
   try {

@@ -20,7 +20,10 @@ export function holderOfRenewal({ cluster, name }: ClusterObject): PoolRef {
   return cluster === undefined ? holder : { cluster, ...holder };
 }
 
-/** Returns the name of the NodeVersion whose upgrade or renewal that holder is; undefined for a pool. */
+/**
+ * Returns the name of the NodeVersion whose upgrade or renewal has this name as the holder of slots; undefined for the
+ * name of a pool.
+ */
 export function upgradeIn(pool: Pick<PoolRef, "namespace" | "name">): string | undefined {
   const own = [prefix, renewalPrefix].find((each) => pool.name.startsWith(each) && pool.name.length > each.length);
   return own !== undefined && pool.namespace === namespace ? pool.name.slice(own.length) : undefined;
@@ -32,7 +35,7 @@ export function isUnderWay({ id, node }: Pick<Member, "id" | "node">, slots: rea
 }
 
 /**
- * Returns the machine as its group keeps it while an upgrade has the slot for it: it is not replaced, and not repaired
+ * Returns the machine, kept unchanged if one of these slots is for it: the machine is not replaced, and not repaired
  * before the slot ends (`until`, epoch ms). The slot decides and not a mark on the node, because only administrators
  * and Ostler write the slots.
  */

@@ -5,8 +5,8 @@ import type { TrustedCas } from "../../workflows/contracts/mod.ts";
 const Cas = z.array(z.string().regex(/^[0-9a-f]{16}$/)).max(32);
 
 /**
- * The bundle that each machine gets that is created from `since` on, until the next bundle; without `since`, each
- * machine since the first one of the pool.
+ * The CAs that machines get that are created at `since` or later, until the next bundle begins. Without `since`, the
+ * bundle begins with the first machine of the pool.
  */
 const CaBundle = z.object({ since: z.iso.datetime().optional(), cas: Cas, partly: Cas.optional() });
 export type CaBundle = z.infer<typeof CaBundle>;
@@ -19,7 +19,7 @@ const bundlesKept = 10;
 /** Returns the bundles in the status of a Rollout, the newest last; none if one of them is invalid, or out of order. */
 export function caBundlesIn(status: unknown): CaBundle[] {
   const { caBundles } = (status ?? {}) as { caBundles?: unknown };
-  // Without one of its bundles a record would not show what the machines of that time lack.
+  // If one bundle is invalid, all are dropped: without it the record would not show what the machines of its time lack.
   const found = z.array(CaBundle).safeParse(caBundles).data ?? [];
   const isOrdered = found.every((bundle, nth) => {
     return nth === 0 || (bundle.since !== undefined && sinceOf(bundle) >= sinceOf(found[nth - 1]));
@@ -28,8 +28,8 @@ export function caBundlesIn(status: unknown): CaBundle[] {
 }
 
 /**
- * Returns the bundles with the one that is published now, whose artefacts were written before `now` (epoch ms);
- * undefined if it is the last one already.
+ * Returns the record with the bundle that is published now, which begins at `now` (epoch ms); undefined if the last
+ * bundle is equal. The artefacts with the bundle must have been written before `now`.
  */
 export function withBundle(
   bundles: readonly CaBundle[],
@@ -74,8 +74,8 @@ export interface MachineTrust {
 }
 
 /**
- * Returns what a machine that was created at `created` (epoch ms) trusts of the present CAs. A machine boots some time
- * after its creation, so it may have any bundle since then: it trusts what all of these contain.
+ * Returns whether a machine that was created at `created` (epoch ms) trusts the present CAs. A machine boots some time
+ * after its creation, so it may have any bundle since then: certain are only the CAs that all these bundles contain.
  */
 export function trustOf(bundles: readonly CaBundle[], created: number, present: readonly string[]): MachineTrust {
   const first = bundles.findLastIndex((bundle) => sinceOf(bundle) <= created - clockMs);

@@ -10,9 +10,13 @@ const time = z.iso.datetime();
 
 const CertificateRecord = z.object({
   component: z.enum(certificateComponents),
-  /** Name of a Node, `namespace/name` of the Secret, or the host of an external etcd. */
+  /**
+   * The owner of the certificate: the name of a Node, `namespace/name` of the Secret, or the host of an external etcd.
+   */
   of: text(253),
-  /** Address and port, or the key in the Secret; "" for a Node without an address. */
+  /**
+   * Where the owner has the certificate: address and port, or the key in the Secret; "" for a Node without an address.
+   */
   at: text(300),
   readAt: time,
   expiresAt: time.optional(),

@@ -1,6 +1,6 @@
 /**
- * The Rollouts that this process read or wrote last. They may be out of date, so a write based on one names its
- * resourceVersion, and a refused write requires a new read.
+ * The Rollouts that this process read or wrote last. They may be out of date, so a write that is based on a kept
+ * Rollout names its resourceVersion, and a refused write requires a new read.
  */
 import type { Cluster } from "../cluster.ts";
 import { Shelf } from "../kube/cache.ts";
@@ -9,8 +9,8 @@ import { readObject, type RolloutObject, rollouts } from "../kube/resources.ts";
 import { ifFound } from "../kube/status.ts";
 
 /**
- * The last used Rollouts by pool, null for an absent one. A few are enough, because a run writes a Rollout soon after
- * its read.
+ * The Rollouts that were read or written last, by pool; null for an absent Rollout. A few are enough, because a run
+ * writes a Rollout soon after its read.
  */
 const rolloutsKept = new Shelf<RolloutObject | null>(1_000);
 

@@ -6,7 +6,7 @@ import type { RolloutObject } from "../kube/resources.ts";
 import { attempting } from "../kube/status.ts";
 import { readRollout } from "./known_rollouts.ts";
 
-/** Maximum number of failed changes, and of durations of machines, that are remembered. */
+/** Maximum number of failed changes that are remembered, and of durations that machines took to join or to leave. */
 export const quarantineKept = 5;
 export const usualKept = 20;
 /** Maximum number of skipped machines that are remembered; the run refuses to skip more. */
@@ -15,7 +15,9 @@ export const skippedKept = 500;
 /** Phases in which no run is expected. */
 const ended: readonly string[] = ["Converged", "RolledBack", "Aborted"];
 
-/** The value of `convergedTemplateHash` from the beginning of a rollback to its end, however its run ends. */
+/**
+ * The value of `convergedTemplateHash` until a rollback has ended, even if the run that began the rollback has ended.
+ */
 const whileRollingBack = "rolling-back";
 
 const text = z.string().catch("");

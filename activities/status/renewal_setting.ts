@@ -15,7 +15,9 @@ export const renewalCondition = { type: "CertificatesRenewed", cancelled: "Renew
 /** Maximum number of characters of the annotation that are read, because they are stored in a workflow's history. */
 const longestSetting = 200;
 
-/** The cancelled renewal: another generation or another setting is another renewal. */
+/**
+ * Identifies the cancelled renewal: a NodeVersion with another generation or another setting asks for another renewal.
+ */
 const CancelledRenewal = z.object({ generation: z.number(), setting: z.string() });
 type CancelledRenewal = z.infer<typeof CancelledRenewal>;
 

@@ -41,8 +41,9 @@ const longestMessage = 32_768;
 const longestWord = 1_024;
 
 /**
- * Creates or updates the Rollout and emits the Events; does nothing if the object of the pool was deleted. While a
- * Rollout exists, that object exists too, because the Rollout is deleted with it.
+ * Creates or updates the Rollout and emits the Events; does nothing if the object of the pool, such as its
+ * MachineDeployment, was deleted. That object owns the Rollout, so a Rollout that is not being deleted proves that the
+ * object exists.
  */
 export function ensureRolloutReported(kube: Cluster, order: ReportOrder): Promise<void> {
   const { pool } = order;
@@ -53,9 +54,9 @@ export function ensureRolloutReported(kube: Cluster, order: ReportOrder): Promis
     if (known && await reportOn(kube, order, { existing: known, isRead: false, unheld }) === "Reported") return;
     const found = isKnownToBeAbsent(kube, pool) ? undefined : await readRollout(kube, pool);
     const existing = found ?? await createRollout(kube, pool);
-    // A late attempt must not leave the autoscaler held after its run has reported its end: that report is the last
-    // one, so no other would release the autoscaler. A run that begins again after an abort holds the autoscaler with
-    // its next report.
+    // A late attempt must not hold the autoscaler after its run has reported its end, because no later report of that
+    // run would release the autoscaler. A run that begins again after an abort holds the autoscaler with its next
+    // report.
     if (isRolling && isEndOfThisRun(existing)) await backendOf(kube, pool).autoscaling(pool, { isRolling: false });
     if (existing) await reportOn(kube, order, { existing, isRead: true, unheld });
   });
@@ -67,8 +68,8 @@ function isEndOfThisRun(existing: RolloutObject | undefined): boolean {
 }
 
 /**
- * Adds the condition AutoscalerHeld with status False, because an autoscaler may remove machines of the rollout; adds
- * nothing if `message` is empty, because then no autoscaler may.
+ * Adds the condition AutoscalerHeld with status False and `message`, because an autoscaler may remove machines of the
+ * rollout. Adds nothing if `message` is empty, because then no autoscaler may remove them.
  */
 function withUnheld(report: RolloutReport, message: string): RolloutReport {
   if (message === "") return report;
@@ -141,7 +142,8 @@ async function createRollout(kube: Cluster, pool: PoolRef): Promise<RolloutObjec
   }
 }
 
-// A merge patch: a list replaces the previous one, null removes, and fields that a report leaves out stay.
+// Returns the status as a merge patch: a list replaces the previous list, null removes a field, and a field that the
+// report leaves out stays.
 function statusFrom(report: RolloutReport, existing: RolloutObject): object {
   const { history, conditions, trusted, ...plain } = report;
   const caBundles = trusted && withBundle(caBundlesIn(existing.status), trusted, Date.now());
@@ -191,12 +193,15 @@ function timed(condition: Condition, existing: RolloutObject): object {
 
 // A pin ends when the abandoned profile may be used again.
 
-/** Returns whether a pin ends: another config is the last good one now, or a user took the change out of quarantine. */
+/**
+ * Returns whether the pin to the last good profile ends: another config is the last good one now, or a user took the
+ * abandoned change out of quarantine.
+ */
 function isPinOver(pin: Pin | undefined, report: RolloutReport, before: Memory): boolean {
   if (!pin) return false;
   if (report.lastGood && inputsIn(report.lastGood.specHash) !== pin.good) return true;
   return isHeld(pin, before.quarantine) && !isHeld(pin, report.quarantine) &&
-    // If the list is full, a newer change may have displaced this one, which is still quarantined.
+    // If the list is full, a newer change may have displaced the abandoned one, which is still quarantined then.
     report.quarantine.length < quarantineKept;
 }
 
@@ -223,7 +228,7 @@ function appended(entry: HistoryEntry, existing: RolloutObject): object[] {
   return [...before, entry].slice(-historyKept);
 }
 
-/** Returns the Event of a newly converged rollout; the run itself reports a rollback. */
+/** Returns the Event of a newly converged rollout; the workflow itself sends the Event of a rollback. */
 function convergence({ history, message }: RolloutReport, existing: RolloutObject): PoolEvent[] {
   if (history?.outcome !== "Converged" || !isNews(history, existing)) return [];
   return [{ type: "Normal", reason: "RolloutConverged", message }];

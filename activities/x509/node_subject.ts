@@ -55,7 +55,7 @@ function attributeOf({ tag, content }: Element): Attribute | undefined {
 
 // Just enough DER to read a certificate request; anything but plain DER is refused.
 
-/** One element, with its content. */
+/** One DER element: its tag and its content. */
 interface Element {
   tag: number;
   content: Buffer;

@@ -1,4 +1,4 @@
-/** Names in the cluster, for completion. */
+/** Reads the names of objects in the cluster, for completions in the shell. */
 import { setTimeout } from "node:timers/promises";
 import { osImages } from "../../activities/kube/os_images.ts";
 import { machineDeployments, machines } from "../../activities/kube/resources.ts";

@@ -28,14 +28,15 @@ export interface Where {
   labelSelector?: string;
 }
 
-/** The management cluster with profiles and configs, and their namespace. */
+/** The management cluster with OperatingSystemProfiles and OperatingSystemConfigs, and their namespace. */
 interface ManagementConfig {
   config: KubeConfig;
   namespace: string;
 }
 
 /**
- * Returns the cluster of the kubeconfig's current context; with `management`, profiles and configs are read from there.
+ * Returns the cluster of the kubeconfig's current context; with `management`, profiles and configs are read from the
+ * management cluster.
  */
 export function clusterOf(config: KubeConfig, name = "", management?: ManagementConfig): NamedCluster {
   const context = config.getContextObject(config.getCurrentContext());
@@ -51,7 +52,7 @@ export function clusterOf(config: KubeConfig, name = "", management?: Management
     clusterCa: () => caOf(config),
     whoAmI: async () => {
       const review = await config.makeApiClient(AuthenticationV1Api).createSelfSubjectReview({ body: {} })
-        .catch(() => undefined); // not every API server supports it, and the name is optional
+        .catch(() => undefined); // not every API server reports the user, and the name is optional
       return review?.status?.userInfo?.username;
     },
   };
@@ -105,7 +106,7 @@ interface PageRequest {
 
 interface Page<T> {
   items?: T[];
-  /** The client's typed APIs return the token as `_continue`, and its API for custom objects as `continue`. */
+  /** The token of the next page: `_continue` in the client's typed APIs, `continue` in its API for custom objects. */
   metadata?: { continue?: string; _continue?: string };
 }
 

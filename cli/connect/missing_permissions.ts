@@ -1,5 +1,6 @@
 /**
- * Reads that are optional: if the user lacks the permission for one, the command continues and shows the permission.
+ * Reads that are optional: if the user lacks the permission for a read, the command continues and shows the missing
+ * permission.
  */
 import { statusOf } from "../../activities/kube/status.ts";
 

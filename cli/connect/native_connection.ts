@@ -36,7 +36,7 @@ export async function connectServer({ address, access }: TemporalServer): Promis
   return await inTime(address, NativeConnection.connect({ address, ...access }));
 }
 
-/** Returns whether the frontend describes the namespace to a client without credentials; false without an answer. */
+/** Returns whether the frontend describes the namespace to a client without credentials; false if the request fails. */
 export async function asksNobody({ address, namespace, access: { tls } }: TemporalServer): Promise<boolean> {
   const { clientCertPair: _, ...open } = typeof tls === "object" && tls !== null ? tls : {};
   const known = typeof tls === "object" && tls !== null ? { tls: open } : tls === undefined ? {} : { tls };

@@ -1,4 +1,4 @@
-/** The services of Temporal, for administrators. */
+/** The gRPC services of Temporal, for commands of administrators such as `ostler setup`. */
 import type { NativeConnection } from "@temporalio/worker";
 
 export interface Server {

@@ -1,4 +1,4 @@
-/** Reads from a workflow's history what it did: steps with their summaries, waits, and commands of users. */
+/** Reads the steps of a workflow from its history: activities with their summaries, waits, and commands of users. */
 import type { Client } from "@temporalio/client";
 import { defaultPayloadConverter, WorkflowNotFoundError } from "@temporalio/common";
 import type { Command } from "../../workflows/commands/messages.ts";
@@ -9,7 +9,10 @@ type Answer = Awaited<ReturnType<Client["workflowService"]["getWorkflowExecution
 type HistoryEvent = NonNullable<NonNullable<Answer["history"]>["events"]>[number];
 type Payload = NonNullable<NonNullable<HistoryEvent["userMetadata"]>["summary"]>;
 
-/** Events that are read for each requested step: scheduled, started, completed, and those of workflow tasks. */
+/**
+ * History events to read for each requested step: scheduled, started and completed, of an activity and of a workflow
+ * task.
+ */
 const eventsPerStep = 6;
 
 /** Maximum runs of a pool that are read: each change, and each command to a converged pool, can start a run. */
@@ -58,7 +61,7 @@ async function readRun(
 }
 
 function noneForMissing(error: unknown): undefined {
-  const notFound = 5; // gRPC
+  const notFound = 5; // gRPC status code
   if (error instanceof WorkflowNotFoundError || (error as { code?: number }).code === notFound) return undefined;
   throw error;
 }
@@ -86,7 +89,7 @@ export function stepsOf(events: readonly HistoryEvent[], runId: string): Step[] 
 function begins(event: HistoryEvent): Pick<Step, "kind" | "message"> | undefined {
   const summary = textOf(event.userMetadata?.summary);
   const activity = event.activityTaskScheduledEventAttributes?.activityType?.name;
-  // The activity that watches the pool is a wait for the next event.
+  // Activity awaitPoolChanged only waits for the next change of the pool.
   if (activity) return { kind: activity === "awaitPoolChanged" ? "wait" : "step", message: summary ?? activity };
   if (event.timerStartedEventAttributes && summary !== undefined) return { kind: "wait", message: summary };
   const asked = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input ??
@@ -94,7 +97,7 @@ function begins(event: HistoryEvent): Pick<Step, "kind" | "message"> | undefined
   return asked?.name ? { kind: "command", message: commandText(asked.name, asked.args?.payloads?.[0]) } : undefined;
 }
 
-// The signal of the controller at each change of the pool is not a command.
+// The controller sends signal desiredChanged at each change of the pool; all other signals are commands of users.
 function signalOf(event: HistoryEvent): { name: string; args?: { payloads?: Payload[] | null } } | undefined {
   const { signalName, input } = event.workflowExecutionSignaledEventAttributes ?? {};
   if (!signalName || signalName === "desiredChanged") return undefined;
@@ -131,6 +134,6 @@ function valueOf(payload: Payload | null | undefined): unknown {
   try {
     return defaultPayloadConverter.fromPayload(payload);
   } catch {
-    return undefined; // another converter wrote it: nothing to show
+    return undefined; // written by another payload converter, so unreadable
   }
 }

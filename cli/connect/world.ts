@@ -9,7 +9,7 @@ import type { NamedCluster } from "./cluster.ts";
 import type { Engine } from "./engine.ts";
 import type { Server } from "./server.ts";
 
-/** Default namespace of profiles and configs. */
+/** Default namespace of OperatingSystemProfiles and OperatingSystemConfigs. */
 export const usualProfileNamespace = "kube-system";
 
 /** Flags of every command on a cluster: the location of Kubernetes and Temporal, and the user name to record. */
@@ -17,7 +17,9 @@ export interface ConnectOptions {
   cluster?: string;
   kubeconfig?: string;
   context?: string;
-  /** The management cluster with profiles and configs, if it differs from the cluster of the pools. */
+  /**
+   * The management cluster, which has profiles and configs, if it differs from the cluster of the MachineDeployments.
+   */
   managementKubeconfig?: string;
   managementContext?: string;
   /** Namespace of profiles and configs. */
@@ -32,7 +34,7 @@ export interface ConnectOptions {
 export interface World {
   cluster(): Promise<NamedCluster>;
   engine(): Promise<Engine>;
-  /** Returns the services of Temporal, for administrators. */
+  /** Returns the gRPC services of Temporal, for commands of administrators such as `ostler setup`. */
   server(): Promise<Server>;
   /** Returns the user name that is recorded with a command. */
   whoAsks(): Promise<string>;

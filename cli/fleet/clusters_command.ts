@@ -62,7 +62,7 @@ function lineOf(terminal: Terminal, view: ClusterView, { now, isWide }: Omit<Sho
   const standing = standingOf(place?.renewals, now);
   return [
     view.cluster === "" ? "(no name)" : view.cluster,
-    place === undefined ? "?" : (isWide ? uid : uid.slice(0, 8)) || "unproven",
+    place === undefined ? "?" : (isWide ? uid : uid.slice(0, 8)) || "unknown",
     ...workersText(terminal, view, now),
     rolloutsText(terminal, view),
     view.oldestHalt === undefined ? "" : duration((now - view.oldestHalt) / 1000),

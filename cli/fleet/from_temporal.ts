@@ -1,4 +1,4 @@
-/** Work that uses only Temporal. */
+/** Runs the work of commands that use Temporal, but not Kubernetes. */
 import type { Server } from "../connect/server.ts";
 import { temporalFailure } from "../connect/temporal_failure.ts";
 import type { World } from "../connect/world.ts";

@@ -12,7 +12,7 @@ export const mostListed = 10_000;
 
 const types = rolloutTypes.map((type) => `"${type}"`).join(", ");
 const open = `WorkflowType IN (${types}) AND ExecutionStatus = "Running"`;
-const invalidArgument = 3; // gRPC
+const invalidArgument = 3; // gRPC status code
 
 /** Phases of open runs. */
 const phases: Phase[] = [
@@ -23,7 +23,7 @@ const phases: Phase[] = [
 /** An open rollout. */
 export interface OpenRun {
   workflowId: string;
-  /** With the name of its cluster; "" without a name. */
+  /** The pool, with the name of its cluster, or "" for a cluster without a name. */
   pool: PoolRef & { cluster: string };
   phase: string;
   image: string;

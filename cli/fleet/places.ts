@@ -52,7 +52,10 @@ function clusterOfSchedule(scheduleId: string): string | undefined {
   return isClusterName(name) && scheduleId === renewalIdOf(name) ? name : undefined;
 }
 
-/** Reads the place of a cluster; without a task queue in its Schedule, the default queue is used. */
+/**
+ * Reads a cluster's Schedule, and from it task queue and UID; without a task queue in the Schedule, returns the default
+ * queue.
+ */
 export async function readPlace(server: Server, cluster: string): Promise<Place> {
   const { namespace, service: { workflowService } } = server;
   const scheduleId = renewalIdOf(cluster);
@@ -99,7 +102,7 @@ async function lastRenewal({ namespace, service }: Server, scheduleId: string): 
   return timeOf(executions?.[0]?.closeTime);
 }
 
-/** Returns the place of a cluster without a Schedule. */
+/** Returns the namespace and the default task queue of a cluster that has no Schedule. */
 export function placeless({ namespace }: Server, cluster: string): Place {
   return { cluster, namespace, uid: "", taskQueue: taskQueueOf(cluster) };
 }

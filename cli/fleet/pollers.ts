@@ -38,7 +38,7 @@ export interface Polling {
 
 type Poller = NonNullable<Awaited<ReturnType<Service["describeTaskQueue"]>>["pollers"]>[number];
 
-/** Reads the pollers of the queue for workflows and short activities, and of the queue for waits. */
+/** Reads the pollers of the queue for workflows and short activities, and of the queue for activities that wait. */
 export async function readPolling(server: Server, taskQueue: string, now: number): Promise<Polling> {
   const waits = waitsQueueOf(taskQueue);
   const queues = [[taskQueue, workflows], [taskQueue, activities], [waits, activities]] as const;

@@ -10,7 +10,7 @@ import type { Polling } from "./pollers.ts";
  */
 const longMs = 15 * 60_000;
 
-/** The state of the Schedule. */
+/** The state of the Schedule that renews credentials. */
 export type Standing = "Runs" | "Paused" | "Stuck" | "Failing" | "Missing";
 
 /** Returns the state of the Schedule that renews credentials. */

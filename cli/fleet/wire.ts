@@ -26,7 +26,7 @@ export function valueOf(payload: Payload | null | undefined): unknown {
   try {
     return defaultPayloadConverter.fromPayload(payload);
   } catch {
-    return undefined; // another converter wrote it: nothing to show
+    return undefined; // written by another payload converter, so unreadable
   }
 }
 

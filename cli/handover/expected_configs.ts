@@ -119,7 +119,8 @@ export function isEqual(published: string, rendered: string): boolean {
   return published.length - last.length >= at && published.endsWith(last);
 }
 
-// The settings of the machines come from the Deployment of Ostler that renders; flags of this command override them.
+// The settings of the machines come from the Deployment of Ostler's worker, or if Ostler is not installed, of Operating
+// System Manager; flags of this command override them.
 
 interface Sources {
   process: RendererProcess | undefined;
@@ -149,7 +150,7 @@ function settingsOf(terminal: Terminal, { process, argv, telling }: Sources): No
     const { settings } = readNodeSettings({ argv: [...args, ...argv], env }, readFile);
     const source = process
       ? `read from Deployment "${process.deployment}"`
-      : "defaults, because no Deployment of Ostler was found";
+      : "defaults, because no Deployment of Ostler or Operating System Manager was found";
     const lost = unread.length > 0 ? `, except ${unread.join(" and ")}, whose files only its pods have` : "";
     telling.step({ about, outcome: "Present", message: `${source}${lost}; flags of this command override them` });
     return settings;
@@ -161,7 +162,7 @@ function settingsOf(terminal: Terminal, { process, argv, telling }: Sources): No
   }
 }
 
-/** Returns whether Ostler would install no default profiles. */
+/** Returns whether --disable-default-osps is set, with which Ostler installs no default profiles. */
 function keepsProfiles(process: RendererProcess | undefined): boolean {
   const flag = process?.argv.findLast((each) => /^--?disable-default-osps(=|$)/.test(each));
   const value = flag === undefined ? process?.env["OSTLER_DISABLE_DEFAULT_OSPS"] : flag.split("=")[1] ?? "true";

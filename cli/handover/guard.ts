@@ -58,7 +58,7 @@ function scaleDown(deployment: string): string {
 /** Returns why Operating System Manager counts as running, with the remedy; none if it is stopped. */
 export async function osmAtWork(world: World, cluster: NamedCluster, profileNamespace: string): Promise<string[]> {
   const { osm } = await readAtWork(cluster.kube);
-  // The cluster of the pools and the management cluster may each have a Lease.
+  // The cluster of the pools and the management cluster may each have a Lease of Operating System Manager.
   const namespaces = [...new Set([profileNamespace, sharedNamespace(cluster.kube, profileNamespace)])];
   const leases = namespaces.flatMap((namespace) => osmLeases.map((name) => ({ namespace, name })));
   return await whoIsAtWork(world, cluster, { what: "Operating System Manager", leases, deployments: osm });

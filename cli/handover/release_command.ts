@@ -82,8 +82,8 @@ interface Carrying {
   flags: ReleaseFlags;
 }
 
-// First removes the objects that act on pools, such as webhooks, so that nothing sets new holds; then releases the
-// pools; last removes the objects that pools use.
+// Stops the runs in Temporal, then removes the objects that act on pools, such as webhooks, so that no further machine
+// is held. Then releases pools and machines, and last removes the objects that pools use.
 async function carryOut(world: World, cluster: NamedCluster, carrying: Carrying): Promise<void> {
   const { plan: { belongings }, flags } = carrying;
   if (flags.withoutTemporal !== true) await leaveTemporal(world, cluster, carrying);
@@ -95,7 +95,8 @@ async function carryOut(world: World, cluster: NamedCluster, carrying: Carrying)
 
 async function leaveTemporal(world: World, cluster: NamedCluster, { plan, telling, flags }: Carrying): Promise<void> {
   const { metadata } = await cluster.kube.core.readNamespace({ name: "kube-system" });
-  // Only a workflow id in a Rollout proves that the run belongs to this cluster.
+  // Terminates only runs of pools whose Rollout has a workflow id: nothing else proves that a run belongs to this
+  // cluster.
   const known = plan.pools.filter(({ pool }) => pool.workflowId !== undefined);
   const pools = known.map(({ pool: { namespace, name } }) => inCluster(cluster.name ?? "", { namespace, name }));
   const wish = { pools, dryRun: flags.dryRun === true, uid: metadata?.uid ?? "" };
@@ -127,7 +128,8 @@ async function releasePools(world: World, { kube }: NamedCluster, { plan, tellin
     telling.progress("given back", ++done, pools.length);
     return failure === undefined ? [] : [{ planned, failure }];
   };
-  // Deleted pools are cleaned up first, while objects with a shared name still show their owner.
+  // Deleted pools are cleaned up first: another pool can have objects of the same names, and the release of that pool
+  // removes their owner annotation.
   const going = pools.filter(isLeaving);
   const cleaned = await abreast(width, going, give);
   const staying = pools.filter((pool) => !going.includes(pool));
@@ -145,8 +147,8 @@ interface Failed {
   failure: string;
 }
 
-// A pool that shares object names with a deleted pool whose cleanup failed is not released: afterwards nothing would
-// show that the cleanup is unfinished.
+// A pool that shares object names with a deleted pool whose cleanup failed is not released: the release removes the
+// owner annotation, without which nothing shows that the cleanup is unfinished.
 function overlapped(staying: PlannedPool[], failed: Failed[]): Failed[] {
   return staying.flatMap((planned) => {
     const rival = failed.find((each) => haveSameNames(planned.pool, each.planned.pool));

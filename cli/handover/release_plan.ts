@@ -6,7 +6,7 @@ import { bootsOf, type PoolLine } from "./pool_line.ts";
 
 /** A pool to give back to Operating System Manager, and the reasons not to give it back yet. */
 export interface PlannedPool extends Giving {
-  /** Why Operating System Manager cannot render its config. */
+  /** Why Operating System Manager cannot render the pool's config. */
   unrenderable?: string;
   /**
    * Why the pool is not ready for the release: without Ostler, machine-controller would replace machines, or machines

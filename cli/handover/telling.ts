@@ -6,7 +6,7 @@ import { plainTable } from "../view/plain_table.ts";
 import { asData, type Format } from "../view/output.ts";
 import type { ConfigLine, PoolLine } from "./pool_line.ts";
 
-/** Collects the steps; prints each at once as text, or all together at the end as data. */
+/** Collects the results of the steps; prints each at once as text, or all together at the end as JSON or YAML. */
 export class Telling {
   readonly #steps: Step[] = [];
   #pools: PoolLine[] = [];

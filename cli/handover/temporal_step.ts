@@ -1,4 +1,4 @@
-/** Removes the Schedule, and ends the runs of pools that are given back. */
+/** Removes the Schedule that renews credentials, and terminates the runs of pools that are given back. */
 import { renewalIdOf, workflowIdOf } from "../../workflows/commands/start_options.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Server } from "../connect/server.ts";

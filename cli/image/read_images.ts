@@ -68,7 +68,7 @@ function rowOf(object: unknown): ImageRow | undefined {
     },
     ...Object.fromEntries(Object.entries(told).map(([field, value]) => [field, textOf(value)])) as typeof told,
     accepted: isJudged ? condition.status : "Unknown",
-    reason: isJudged ? textOf(condition.reason) : "NotJudged",
+    reason: isJudged ? textOf(condition.reason) : "NotEvaluated",
     message: isJudged ? textOf(condition.message) : `generation ${generation ?? 0} was not evaluated yet`,
     conditions: status?.conditions ?? [],
     history: status?.history ?? [],

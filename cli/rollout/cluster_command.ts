@@ -21,7 +21,7 @@ export async function inWorld<T>(
     return await work(world);
   } catch (error) {
     if (error instanceof CommandFailure || error instanceof UsageError) throw error;
-    // Without a kubeconfig the error is not of the API server, for example in a command that needs only Temporal.
+    // Without a kubeconfig the error cannot be from an API server, for example in a command that needs only Temporal.
     const cluster = await world.cluster().catch(() => undefined);
     if (cluster === undefined) throw error;
     const { clusterFailure } = await import("../connect/cluster.ts");

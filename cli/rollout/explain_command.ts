@@ -21,16 +21,17 @@ import type { PoolRow } from "./pool_row.ts";
 import { chosenBy, readRow } from "./pools.ts";
 
 export interface ExplainFlags extends ClusterFlags {
-  /** A machine, its node, a pool as for other commands, a NodeVersion, or a reason. */
+  /** The argument of the command: a machine, a node, a pool, a NodeVersion, or the reason of a condition. */
   machine: string;
   output: Format;
   profileNamespace?: string;
 }
 
 /**
- * Prints one paragraph about the object of a name. `nodeversion/NAME` is a NodeVersion, and a name in PascalCase a
- * reason. `NAMESPACE/NAME` and `KIND/NAME` are a pool, or else a machine; a plain name is a machine or a node, or else
- * a pool. Throws Refusal, with the facts that are still known, for a name that no object has.
+ * Prints one paragraph about the object with the given name, or about a reason. `nodeversion/NAME` is a NodeVersion,
+ * and a name in PascalCase is a reason. `NAMESPACE/NAME` and `KIND/NAME` are a pool, or else a machine; a plain name is
+ * a machine or a node, or else a pool. Throws Refusal, with the facts that are still known, for a name that no object
+ * has.
  */
 export async function explain(terminal: Terminal, world: World, flags: ExplainFlags): Promise<number> {
   if (isReason(flags.machine)) return explainReason(terminal, flags.machine, flags.output);
@@ -117,7 +118,8 @@ function shown(terminal: Terminal, text: string): string {
   return terminal.isWatched ? wrapped(text, terminal.columns?.() || 80) : text;
 }
 
-// Users often ask for a machine that was replaced, because its name is in a log.
+// Returns why no machine has this name, with the machine's replacement or last Event if known: users often name a
+// replaced machine that they saw in a log.
 async function missing(
   world: World,
   cluster: NamedCluster,
@@ -150,7 +152,7 @@ async function replacementOf(
   const pool = makerByName(name, names);
   if (pool === undefined) return undefined;
   const progress = await world.engine().then((engine) => engine.progress({ namespace, name: pool }))
-    .catch(() => undefined); // only an open run has the replacements
+    .catch(() => undefined); // without the answer of an open run, the replacement is unknown
   const record = progress?.replacements.find(({ machine }) => machine === name);
   return record &&
     new Refusal(

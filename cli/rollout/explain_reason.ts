@@ -13,7 +13,7 @@ import { printable } from "../view/printable.ts";
 import { titledLines } from "../view/titled_lines.ts";
 import { nearText } from "./near_names.ts";
 
-/** Names of Kubernetes have no capital letters, so no object has the name of a reason. */
+/** Names of objects in Kubernetes have no capital letters, so a name in PascalCase is a reason. */
 const form = /^[A-Z][A-Za-z]*$/;
 
 /** Returns whether a text is a reason and not a name of an object. */

@@ -38,7 +38,7 @@ async function readableMachines(
   return { machines: items.flatMap((one) => Machine.safeParse(one).data ?? []), isWhole };
 }
 
-/** Returns the refusal of a name that no machine and no node of a machine has, with similar names. */
+/** Returns the refusal for a name that neither a machine nor the node of a machine has, with similar names. */
 export async function noMachine(
   cluster: NamedCluster,
   { name, namespace }: { name: string; namespace: string },

@@ -24,9 +24,9 @@ export interface PlaneRow {
   /** The version of the kubelet as the Node reports it, including a vendor's suffix. */
   kubelet: string;
   apiServer: string;
-  /** The oldest version among its API server, controller manager and scheduler. */
+  /** The oldest version among the control plane's API server, controller manager and scheduler. */
   components: string;
-  /** Its member of etcd, as a Rollout reported it. */
+  /** The control plane's etcd member, as a Rollout reported the member. */
   etcd: MemberSeen | undefined;
   isReady: boolean;
   state: PlaneState;
@@ -39,7 +39,7 @@ export interface KubernetesRow {
   /** Undefined if the user may not list nodes. */
   controlPlanes: PlaneRow[] | undefined;
   workers: Planes["workers"] | undefined;
-  /** Undefined if no Rollout has reported it. */
+  /** Undefined if no Rollout has reported the state of etcd. */
   etcd: EtcdSeen | undefined;
   skew: BrokenSkew[];
   /** Permissions that the user lacks, such as "list nodes". */
@@ -72,7 +72,7 @@ export interface KubernetesFacts {
 
 interface ReadOptions {
   permissions?: MissingPermissions;
-  /** Namespace of the shared budgets. */
+  /** Namespace of the ConfigMaps with shared budgets, such as ostler-control-planes. */
   profileNamespace?: string;
 }
 

@@ -88,7 +88,7 @@ interface Printing {
   lines: readonly Line[];
   format: Format;
   now: number;
-  /** Whether JSON and YAML are printed as one document per line, because more lines will follow. */
+  /** Whether each line is printed as a JSON line or YAML document of its own, because more lines will follow. */
   stream: boolean;
 }
 

@@ -127,7 +127,8 @@ async function readNode(world: World, name: string): Promise<{ node: NodeState |
 }
 
 // Machines report under their host name, which some clouds choose, so every name and address of a machine is tried. If
-// the ConfigMap of reports cannot be read, for example without permission, both facts are unknown.
+// the ConfigMap with the boot reports cannot be read, for example without permission, the last report and the reason
+// for its absence are unknown.
 async function readReport(
   world: World,
   owner: PoolRef,

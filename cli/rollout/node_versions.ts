@@ -7,7 +7,7 @@ import { Refusal } from "../failure.ts";
 import { nearText } from "./near_names.ts";
 import type { PoolRow } from "./pool_row.ts";
 
-/** The stages in the order of their release. */
+/** The stages in the order in which a NodeVersion is released to their scaling groups. */
 export const stages = ["ControlPlane", "Workers"] as const;
 export type Stage = typeof stages[number];
 
@@ -18,12 +18,12 @@ export interface VersionRow {
   components: string;
   /** The condition Ready; its fields are empty before the first evaluation. */
   ready: { status: string; reason: string; message: string };
-  /** The last stage that is released; undefined if no stage is released yet. */
+  /** The last stage whose scaling groups may take the NodeVersion; undefined if no stage may yet. */
   released: Stage | undefined;
   groups: Record<Stage, PoolRow[]>;
   /** The wanted Kubernetes version, "" for none; `upgraded` is missing until a worker has read the control planes. */
   kubernetes: { version: string; upgraded?: { status: string; reason: string; message: string } };
-  /** Certificates of its control planes; empty without any. */
+  /** Certificates of the control planes; empty without any. */
   certificates: CertificateRecord[];
 }
 

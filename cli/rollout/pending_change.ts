@@ -37,7 +37,9 @@ interface Summary {
   configDigest: string;
 }
 
-/** Compares the template of the MachineDeployment, or `instead`, with the last good one. */
+/**
+ * Compares the template of the MachineDeployment, or the template in `instead` if given, with the last good template.
+ */
 export async function pendingChange(
   kube: Kube,
   { row, deployment, instead }: { row: PoolRow; deployment: unknown; instead?: { title: string; template: unknown } },
@@ -69,8 +71,8 @@ function summaryOf({ title, template, configDigest }: Side): Summary {
   return { title, image: imageOf(spec), kubelet: kubeletOf(spec), configDigest };
 }
 
-// The last good template is in the MachineSet with its hash; without such a MachineSet, the newest earlier revision
-// counts as good.
+// The last good template is in the MachineSet with the template hash that the Rollout recorded; without such a
+// MachineSet, the newest earlier revision counts as good.
 async function goodSide(kube: Kube, { pool, status }: PoolRow, deployment: unknown): Promise<Side | undefined> {
   const uid = (deployment as { metadata?: { uid?: string } } | undefined)?.metadata?.uid;
   if (uid === undefined) return undefined;

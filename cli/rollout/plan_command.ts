@@ -165,7 +165,7 @@ async function plannedForGroup({ cluster, engine }: PlanPlace, row: PoolRow): Pr
   };
 }
 
-/** Returns the change of the image, without the Kubernetes components, which only the nodes show. */
+/** Returns the change of the image; leaves out Kubernetes components, because only the nodes show their versions. */
 function changeOf({ status }: PoolRow, { image, imageVersion }: VersionRow): PendingChange {
   const rest = { kubelet: "", configDigest: "" };
   const after = { title: imageVersion || image, image, ...rest };

@@ -37,7 +37,7 @@ export interface Planned {
   replicas: number;
   /** Whether the pool has no machine yet. */
   isNew: boolean;
-  /** Risks that do not block the rollout, such as an autoscaler that is not held. */
+  /** Risks that do not block the rollout, such as a cluster-autoscaler that Ostler cannot pause. */
   warnings?: string[];
 }
 

@@ -117,7 +117,9 @@ function surveyed(
   return surveyOf(object, { asked, cluster: recorded, hasHands: true, planes: inGroups(planes, version) });
 }
 
-/** Only workers know the machines of a group, so a control plane of unknown group counts as in the first group. */
+/**
+ * Only workers know the machines of a group, so a control plane whose group is unknown is assigned to the first group.
+ */
 function inGroups(planes: Planes, { groups }: VersionRow): Planes {
   const [first] = groups.ControlPlane;
   if (!first) return planes;
@@ -133,7 +135,7 @@ async function findingsFor(
     permissions: MissingPermissions;
   },
 ): Promise<Pick<UpgradePlan, "findings" | "unchecked">> {
-  // Only the API server of the kubeconfig is queried: another one must not get the user's credentials.
+  // Reads metrics only from the API server of the kubeconfig: no other API server must get the user's credentials.
   const [metrics, drains] = await Promise.all([
     permissions.reading("get /metrics", kube.metrics.read()),
     permissions.reading("list pods and PodDisruptionBudgets", drainsImpossible(kube, nodes)),

@@ -164,7 +164,7 @@ async function notFound({ kube }: NamedCluster, pool: PoolRef): Promise<string> 
   }`;
 }
 
-/** Returns the objects of a kind as `namespace/name`; cluster-scoped ones have the namespace of their pools. */
+/** Returns the objects of a kind as `namespace/name`; cluster-scoped objects get the namespace of their pools. */
 async function listNames(kube: Kube, kind: PoolKind, namespace: string): Promise<string[]> {
   if (kind !== "ScalingGroup") return (await listReadable(kube, namespaced[kind], namespace)).items.map(keyOf);
   const groups = await listAll(kube, scalingGroups);

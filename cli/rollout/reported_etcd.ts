@@ -19,7 +19,7 @@ export interface EtcdSeen {
 /** A member of etcd. */
 export interface MemberSeen {
   role: "Leader" | "Voter" | "Learner";
-  /** Whether it is a healthy voter. */
+  /** Whether the member is a healthy voter. */
   healthy: boolean;
   version: string;
 }

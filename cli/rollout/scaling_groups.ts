@@ -10,7 +10,10 @@ import { ifAllowed, listAll } from "../connect/cluster.ts";
 
 const place = { group: scalingGroups.group, version: scalingGroups.version, plural: scalingGroups.plural };
 
-/** Returns the pool with its kind, which follows from its name. */
+/**
+ * Returns the pool with kind ScalingGroup or NodePool if its namespace and name show this kind; returns other pools
+ * unchanged.
+ */
 export function withKind(pool: PoolRef): PoolRef {
   if (groupOfPool(pool) !== undefined) return { ...pool, kind: "ScalingGroup" };
   return nodePoolOf(pool) === undefined ? pool : { ...pool, kind: "NodePool" };

@@ -144,7 +144,10 @@ const lines: Record<NewMachinesHeldBy, string> = {
     "MutatingAdmissionPolicy or the webhook\n",
 };
 
-/** Returns a line for the user; "" if a MutatingAdmissionPolicy holds new machines, or if that is unknown. */
+/**
+ * Returns a line if only the webhook, or nothing, holds new machines; "" if a MutatingAdmissionPolicy holds them, or if
+ * that is unknown.
+ */
 function heldLine(heldBy: NewMachinesHeldBy | undefined): string {
   return heldBy === undefined ? "" : lines[heldBy];
 }

@@ -1,6 +1,6 @@
 /**
- * Reads a pool's Events and the steps of its run repeatedly. Returns each once, and a long or failed step again at its
- * end.
+ * Reads a pool's Events and the steps of its run repeatedly. Returns each Event and step once, and a long or failed
+ * step again when the step ends.
  */
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { type ClusterEvent, eventsAbout } from "../connect/cluster.ts";
@@ -87,7 +87,7 @@ export class Story {
     return isKnown && this.#open.every((id) => there.has(id));
   }
 
-  // Drops the steps that are older than all known ones, because the first read left them out on purpose.
+  // Drops steps that are older than every step of earlier reads, because the first read left them out on purpose.
   #fromKnown(steps: Step[]): Step[] {
     const known = steps.findIndex(({ id }) => this.#seen.has(id));
     return known >= 0 ? steps.slice(known) : steps;
@@ -102,7 +102,8 @@ function eventLine({ at, id, type, reason, message }: ClusterEvent): Line {
   return { at, id, kind: "event", message: `${reason}: ${message}`, warning: type === "Warning" };
 }
 
-// A step is returned again when it ends, if it failed or took at least a second.
+// The id of a step's line changes when the step fails, or ends after at least a second: `look` then returns the step
+// again.
 function stepLine({ at, id, kind, message, seconds, failure }: Step): Line {
   const isLong = seconds !== undefined && seconds >= 1 && kind !== "command";
   const ending = failure === undefined ? isLong ? ` (${duration(seconds)})` : "" : `: failed: ${failure}`;

@@ -91,7 +91,7 @@ function notAllowed({ address }: Server, error: unknown): string {
   return `Temporal at ${address} refuses the request: ${refusalIn(address, error)}`;
 }
 
-// The temporal command does not accept days.
+// Flag --retention of the `temporal` command does not accept days.
 function hours(seconds: number): string {
   return seconds % 3600 === 0 ? `${seconds / 3600}h` : `${seconds}s`;
 }

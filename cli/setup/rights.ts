@@ -84,7 +84,9 @@ function named(name: string): (right: Right) => Right {
   return (right) => ({ ...right, name });
 }
 
-/** Returns the permissions, marked as needed in the management cluster if there is one. */
+/**
+ * Returns the permissions, marked as needed in the cluster of the processes: the management cluster, if there is one.
+ */
 export function besideProcesses(needed: Right[]): Right[] {
   return needed.map((right) => ({ ...right, cluster: "management" }));
 }

@@ -87,7 +87,7 @@ function retentionOf({ retention }: SetupFlags): { retention?: number } {
   return { retention: seconds };
 }
 
-// Search attributes for the list of workflows; workers register them too, if they are allowed to.
+// The step that registers the search attributes of workflows; workers register them too, if they are allowed to.
 
 /** Milliseconds to retry while the namespace is not found: a server takes some seconds to see a new namespace. */
 const patience = { pause: 500, most: 30_000 };

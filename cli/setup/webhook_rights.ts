@@ -7,13 +7,16 @@ import type { Step } from "./step.ts";
 const authority = "ostler-webhook-authority";
 
 export interface WebhookRights {
-  /** The cluster, such as " in the worker cluster"; "" if there is only one. */
+  /** The cluster in messages, such as " in the worker cluster"; "" if there is only one cluster. */
   where: string;
   /** Whether the cluster has the pools, whose new machines must be held. */
   isForPools: boolean;
   /** The permissions that every webhook needs, with any kind of certificate. */
   judging: Right[];
-  /** The permissions to create and renew its own certificate, and to write its CA; not needed with cert-manager. */
+  /**
+   * The permissions of a webhook that creates and renews its own certificate, and writes its CA into webhook
+   * configurations; not needed with cert-manager.
+   */
   certificate: Right[];
 }
 
@@ -68,8 +71,8 @@ interface WebhookLook extends WebhookRights {
 }
 
 /**
- * Returns whether the webhook has its permissions. Infers from the present ones whether no webhook is installed, or one
- * with a self-made or a mounted certificate.
+ * Returns whether the webhook has its permissions. Infers from the present permissions whether no webhook is installed,
+ * or a webhook with a self-made or a mounted certificate.
  */
 export function judgeWebhook(
   { isForPools, judging, certificate, duties, own, isHeld }: WebhookLook,

@@ -1,4 +1,4 @@
-/** A frame of a live view. */
+/** One frame of the live view of `ostler status -w`. */
 import type { Progress } from "../../workflows/contracts/mod.ts";
 import type { PoolRow } from "../rollout/pool_row.ts";
 import { verdictOf } from "../rollout/verdict.ts";

@@ -1,4 +1,4 @@
-/** The form of a plan as text. */
+/** Formats the plan of a rollout as text. */
 import type { Planned } from "../rollout/planned.ts";
 import { styled, type Terminal } from "../terminal.ts";
 import { changeText } from "./change_text.ts";

@@ -1,4 +1,4 @@
-/** The form of the plan of an upgrade of Kubernetes as text. */
+/** Formats the plan of an upgrade of Kubernetes as text. */
 import type { UpgradePlan } from "../rollout/planned_upgrade.ts";
 import { stages } from "../rollout/node_versions.ts";
 import type { PlannedUpgrade } from "../../workflows/kubernetes/upgrade_order.ts";
@@ -89,7 +89,10 @@ function findingLines(terminal: Terminal, { findings, unchecked, order = [] }: U
   ];
 }
 
-/** Returns lines: the upgrade cannot be reverted, whether a snapshot of etcd is kept, and the command for approval. */
+/**
+ * Returns lines that say that the upgrade cannot be reverted, whether a snapshot of etcd is kept, and which command
+ * approves the upgrade.
+ */
 function doorLines(terminal: Terminal, { version, isApproved, keepsSnapshot }: UpgradePlan): Titled[] {
   const { name, kubernetes } = version;
   const annotation = `ostler.dev/approved-kubernetes=${kubernetes.version}`;

@@ -7,7 +7,10 @@ import { plainTable } from "./plain_table.ts";
 import { phaseText } from "./pool_columns.ts";
 import { printable } from "./printable.ts";
 
-/** Maximum groups of a stage that are named; with more, converged groups and the rest are only counted. */
+/**
+ * Maximum groups of a stage that are named; in a larger stage, converged groups and those above the maximum are only
+ * counted.
+ */
 const shown = 20;
 /** Maximum characters of the text of a condition. */
 const longest = 1_000;

@@ -1,4 +1,4 @@
-/** Waves as bars. */
+/** Draws the waves of a rollout as bars. */
 import { styled, type Terminal } from "../terminal.ts";
 import { type RolloutStatus, updatedCount } from "../rollout/pool_row.ts";
 import { counted } from "../../workflows/policy/counted.ts";
@@ -62,8 +62,8 @@ function wavesOf(status: RolloutStatus, earlier: number): Wave[] {
   const { waves } = status;
   const updated = updatedCount(status);
   return waves.map(({ upTo, state, soakUntil }, index) => {
-    // If the status leaves out earlier waves, `upTo` does not give the size of its first wave, but that wave is not
-    // shown anyway.
+    // The size of a wave is the difference to `upTo` of the previous wave. If the status leaves earlier waves out, its
+    // first wave gets size 0 here, but `waveBars` never shows that wave.
     const before = waves[index - 1]?.upTo ?? (earlier > 0 ? upTo : 0);
     const size = Math.max(0, upTo - before);
     // A wave that passed stays full, even if one of its machines is being repaired now.

@@ -1,4 +1,7 @@
-/** Breaks a text at spaces so that no line is longer than `columns`, or than 100, unless one word is. */
+/**
+ * Breaks a text at spaces into lines of at most `columns` characters, and of at most 100; only a longer word exceeds
+ * this.
+ */
 export function wrapped(text: string, columns: number): string {
   const lines: string[] = [];
   let line = "";

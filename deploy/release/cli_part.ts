@@ -1,7 +1,7 @@
 /**
  * Packs the command with everything that it needs to run on one system, as an archive to unpack anywhere. The archive
- * has Deno and source files instead of one compiled program, because a compiled program has no Deno with which to
- * render templates of other authors in a process without permissions.
+ * has Deno and source files instead of one compiled program: a compiled program has no Deno executable, with which the
+ * command renders templates of other authors in a process without permissions.
  */
 import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -69,8 +69,8 @@ export async function packCommand(
 }
 
 /**
- * Copies the files, because packages are hard links into Deno's cache, and tar fails if another process creates a link
- * to a file that tar reads.
+ * Copies the files to archive into a folder of their own: packages are hard links into Deno's cache, and tar fails if
+ * another process links to a file that tar reads.
  */
 async function apart(work: string, name: string): Promise<string> {
   const still = join(work, "still");

@@ -14,7 +14,7 @@ const packages: Readonly<Record<Target, string>> = {
 
 /**
  * Returns the version of Deno to pack: the running version or, if npm lacks it and `isNear` is set, its newest earlier
- * patch release; throws if npm lacks the version to pack.
+ * patch release; otherwise throws.
  */
 export async function denoFor(target: Target, isNear: boolean): Promise<string> {
   const own = Deno.version.deno;

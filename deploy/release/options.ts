@@ -14,14 +14,14 @@ export interface ReleaseOptions {
   readonly output: string;
   /**
    * Whether a release may have uncommitted files, and lack its date in CHANGELOG.md, the record of its manifests, or a
-   * passed campaign.
+   * passed run of `deno task campaign`.
    */
   readonly isDraft: boolean;
   readonly without: readonly OptionalPart[];
   readonly targets: readonly Target[];
   /** Whether the newest earlier patch release of Deno is packed if npm lacks the running one for a system. */
   readonly isNearDeno: boolean;
-  /** The private key in PEM that signs the files; "" signs nothing. */
+  /** Path of the private key (PEM) that signs the files; "" signs nothing. */
   readonly signKey: string;
   /** The URL of Debian's snapshot from which the image gets its packages; "" for this host's archive. */
   readonly snapshot: string;

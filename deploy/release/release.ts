@@ -82,8 +82,8 @@ async function writeNotes({ source: { version }, output }: Making, notes: string
 }
 
 /**
- * Returns the parts that the options do not leave out, of those that need programs that this machine may lack; reports
- * the omitted parts.
+ * Returns the command and the image as parts, except those that --without names, and reports the omitted parts. Both
+ * are optional, because this machine may lack the programs that build them.
  */
 function optional({ options: { without, targets }, say }: Making): Part[] {
   if (without.includes("cli")) say("Skipped: command");

@@ -4,7 +4,7 @@ import type { TemplateRequest } from "./template_engine.ts";
 
 const { Eta, EtaParseError } = library;
 
-/** An error whose message already names its place. */
+/** An error whose message already names the snippet or the line that failed. */
 class PlacedError extends Error {}
 
 /** Thrown if a file does not render; has the file and the cause. */
@@ -33,7 +33,8 @@ export function renderStrictly({ files, snippets, data }: Omit<TemplateRequest, 
       const render = parsed.files.get(template) ?? compile("template", () => parsed.eta.compile(template));
       parsed.files.set(template, render);
       freezeAll(render);
-      // Eta copies the data for every included snippet, but passes these options on unchanged.
+      // `strict` is an option, because Eta copies the data for every included snippet, but passes the options on
+      // unchanged.
       const options = { filepath: path, strict } as { filepath: string };
       return parsed.eta.render(render, data as object, options);
     } catch (error) {
@@ -50,7 +51,8 @@ function parsedWith(snippets: Record<string, string>): Parsed {
   for (const [snippet, text] of Object.entries(snippets)) {
     compile(`snippet "${snippet}"`, () => eta.loadTemplate(`@${snippet}`, text));
   }
-  // A template can construct another Eta, which shares its default settings with every other Eta.
+  // Eta's classes are frozen too: a template can construct another Eta, which shares its default settings with every
+  // other Eta.
   freezeAll(eta, new Eta(), ...Object.values(library), PlacedError);
   const parsed = { eta, files: new Map<string, Compiled>() };
   kept.set(key, parsed);
@@ -58,7 +60,8 @@ function parsedWith(snippets: Record<string, string>): Parsed {
 }
 
 function strictEta(snippets: Record<string, string>): library.Eta {
-  // Eta reports the source of the template that failed, with normalised line ends.
+  // Names of snippets by their text, because Eta reports only the text of the template that failed, with normalised
+  // line ends.
   const names = new Map(Object.entries(snippets).map(([name, text]) => [text.replaceAll(/\r\n?/g, "\n"), name]));
   const eta = new Eta({
     autoEscape: false,
@@ -101,7 +104,7 @@ function strictData(value: unknown, path: string): unknown {
       const inner: unknown = Reflect.get(target, key);
       if (typeof key === "symbol") return inner;
       if (key in target) return typeof inner === "function" ? inner : strictData(inner, pathOf(path, key));
-      // JSON.stringify reads toJSON, and Eta's blocks read __blocks.
+      // These two fields may be missing: JSON.stringify reads toJSON, and Eta's blocks read __blocks.
       if (key === "toJSON" || key === "__blocks") return undefined;
       throw new Error(`${pathOf(path, key)} is missing`);
     },

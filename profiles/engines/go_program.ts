@@ -29,7 +29,7 @@ export class GoProgram {
   call(request: string): string {
     const { memory, accept, render, answer } = this.#exports;
     const bytes = encoder.encode(request);
-    // Every call can grow the memory of Go, which replaces the buffer.
+    // The buffer is read after each call, because a call can grow the memory of Go, which replaces the buffer.
     const place = accept(bytes.length) >>> 0;
     new Uint8Array(memory.buffer, place, bytes.length).set(bytes);
     const size = render() >>> 0;
@@ -61,7 +61,7 @@ function hostOf(memory: () => ArrayBufferLike): WebAssembly.ModuleImports {
     environ_sizes_get: none,
     sched_yield: () => ok,
     poll_oneoff: () => ok,
-    // Nothing is filled in, because the program derives the random values of templates from a seed.
+    // The buffer is not filled, because the program derives the random values of templates from a seed.
     random_get: () => ok,
     clock_time_get(clock: number, _precision: bigint, time: number): number {
       // Only the monotonic clock advances, for the garbage collector.

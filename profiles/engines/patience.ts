@@ -33,7 +33,7 @@ export async function latenessOf(
   const start = performance.now();
   const elapsed = (): number => performance.now() - start;
   for (let used = 0; !done.aborted;) {
-    // The process cannot use up its remaining processor time sooner than this.
+    // Milliseconds until the next check. The process cannot use up its remaining processor time any sooner.
     const left = Math.min(Math.max(processorMs - used, shortestLookMs), limitMs - elapsed());
     await setTimeout(left, undefined, { signal: done }).catch(() => undefined);
     if (done.aborted) break;

@@ -12,7 +12,7 @@ export interface PoolLimits extends SlotLimits {
   searchMs: number;
 }
 
-/** The kind of processes of a pool. */
+/** The program that the processes of a pool run, and whether scopes share a process. */
 interface ProcessKind {
   module: URL;
   /** Returns the message to a new process before its first request. */
@@ -31,7 +31,8 @@ const defaultLimits: PoolLimits = {
   cpuSeconds: 60,
   processes: 4,
   rendersPerProcess: 2_000,
-  // A changed profile is rendered for one pool after another; the next change can be weeks away.
+  // A changed profile is rendered for one pool after another, so processes stay idle for a while before they end; the
+  // next change can be weeks away.
   idleMs: 120_000,
 };
 

@@ -11,7 +11,7 @@ import type { OsConfigPhase } from "../os_config.ts";
 export function cloudInit(request: UserDataRequest): string {
   const { config, provider, name, distUpgradeOnBoot } = request;
   const isNamed = tellsName(request);
-  // On edge machines the placeholder is never replaced, so all of them have the name of their pool.
+  // On edge machines nothing replaces the placeholder `<MACHINE_NAME>`, so all of them get the name of their pool.
   const ownName = provider === "edge" ? name : machineName;
   const units = config.units ?? [];
   const keys = authorizedKeys(request);

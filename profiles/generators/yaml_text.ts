@@ -47,14 +47,15 @@ export function yamlEscape(text: string): string {
  */
 export function yamlBlock(key: string, text: string, { indent, keep }: { indent: number; keep: boolean }): string {
   const isMisread = startsIndented.test(text);
-  // Lines of blanks alone are not a reason to quote a text, although machine-controller empties them in a block.
+  // A text is not quoted just because it has lines of blanks, although machine-controller removes the blanks of such
+  // lines in a block.
   if (unfitForLines.test(text) || (isMisread && blankLine.test(text))) return `${key}: ${yamlEscape(text)}`;
   const margin = " ".repeat(key.length - key.trimStart().length + indent);
   const header = `|${isMisread ? indent : ""}${keep ? "" : "-"}`;
   return `${key}: ${header}\n${margin}${text.replaceAll("\n", `\n${margin}`)}`;
 }
 
-// Parsers take the indentation of the first line that is not empty as the indentation of all lines. They refuse blank
-// lines before it that have more spaces.
+// Parsers take the indentation of the first line that is not empty as the indentation of all lines. They refuse a text
+// if a blank line before that line has more spaces.
 const startsIndented = /^\n* /;
 const blankLine = /^[ \t]+$/m;

@@ -9,7 +9,10 @@ interface FlagArguments {
   rest: string[];
 }
 
-/** Returns the flags of a shape in the arguments, with one dash or two like Go's flags, and the other arguments. */
+/**
+ * Splits arguments into the flags of the settings in `shape` and the other arguments. Like in Go, a flag begins with
+ * one dash or two.
+ */
 export function readFlagArguments(shape: SettingShape, argv: string[]): FlagArguments {
   const fields = fieldsByFlag(shape);
   const args = argv.map((arg) => arg.replace(/^-(?=[A-Za-z])/, "--"));

@@ -92,7 +92,8 @@ function fromFile(name: string, field: Setting<unknown>, file: Record<string, un
   return { place: `${flag} in the file`, text: textOf(file[flag], form) };
 }
 
-// A YAML file can have lists, mappings, numbers and booleans, but a flag has only text.
+// Returns a value of the file as a flag would have it: YAML has lists, mappings, numbers and booleans, but a flag has
+// only text.
 function textOf(value: unknown, form: Form): string {
   if (Array.isArray(value)) return value.map(String).join(form === "repeated" ? "\n" : ",");
   if (value === null || typeof value !== "object") return String(value ?? "");

@@ -27,7 +27,7 @@ interface SettingNote {
 /** A schema that reads text; its default is text too, so that `--help` shows it as it would be written. */
 export type Setting<T> = z.ZodPrefault<z.ZodType<T, string>>;
 
-/** Settings by field. */
+/** The settings of a program, by the name of their field. */
 export type SettingShape = Record<string, Setting<unknown>>;
 
 const notes = z.registry<SettingNote>();

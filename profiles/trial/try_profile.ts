@@ -24,7 +24,8 @@ interface TrialOptions {
   signal?: AbortSignal;
 }
 
-// A Go template that calls fail, or requires an optional value, can be valid for the MachineDeployments that use it.
+// A Go template that calls `fail`, or that requires an optional value, can be valid for the MachineDeployments that use
+// the profile.
 const isOnPurpose = /error calling fail:/;
 const mayMissSomething = /error calling |<nil>|nil pointer evaluating/;
 
@@ -45,7 +46,10 @@ export async function tryProfile(profile: OsProfile, { engines, signal }: TrialO
       for (const [phase, warning] of sizesOf(config, trial)) warnings.set(`${trial.provider} ${phase}`, warning);
     } catch (error) {
       if (signal?.aborted && error === signal.reason) {
-        warnings.set("late", `the trial took too long; it stopped before the profile was rendered for ${where}`);
+        warnings.set(
+          "late",
+          `the test rendering took too long; it stopped before the profile was rendered for ${where}`,
+        );
         break;
       }
       if (!(error instanceof ProfileRefused)) throw error;

@@ -1,6 +1,7 @@
 /**
- * How long the API server takes to create a MachineDeployment while many are applied at once, without and with the
- * webhook, which it calls twice for each, for a default and for a verdict. Run directly, it prints its rows:
+ * How long the API server takes to create a MachineDeployment while many are applied at once, without and with Ostler's
+ * webhook. With the webhook the API server calls it twice for each object: as a mutating webhook, which adds defaults,
+ * and as a validating one. Run directly, it prints its rows:
  *
  *     deno run -A test/bench/admission.ts 1000
  */
@@ -16,10 +17,10 @@ import { printAlone } from "./table.ts";
 /** Concurrent requests, as by a tool that applies a folder. */
 const width = 50;
 
-/** Applies `count` twice. */
+/** Applies `count` MachineDeployments without the webhook, and as many with it. */
 export function measureAdmission(count: number): Promise<Figure[]> {
   return onGround({}, async (ground) => {
-    // Connections and caches come first.
+    // The first requests open connections and fill caches, so they are not measured.
     await apply(ground, { count: width, prefix: "warm-up" });
     const without = await apply(ground, { count, prefix: "unjudged" });
     const webhook = await startWebhook(ground.stack);
@@ -37,7 +38,7 @@ export function measureAdmission(count: number): Promise<Figure[]> {
   });
 }
 
-/** Milliseconds of each. */
+/** Returns how long each creation took, in milliseconds. */
 function apply({ api }: Ground, { count, prefix }: { count: number; prefix: string }): Promise<number[]> {
   const names = Array.from({ length: count }, (_, nth) => `${prefix}-${nth}`);
   return abreast(width, names, async (name) => {

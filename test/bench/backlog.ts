@@ -1,7 +1,8 @@
 /**
- * How fast a backlog is published: this many MachineDeployments that have a number (`numbered_pools.ts`) and no
- * machines wait without a publisher; then the publisher starts, and everything is timed from that moment. Its costs
- * count from there to the last secret, including the start of the processes. Run directly, it prints its rows:
+ * How fast a backlog is published: the given number of MachineDeployments, which have a revision number
+ * (`numbered_pools.ts`) and no machines, wait without a publisher. Then the publisher starts, and everything is timed
+ * from that moment. Its costs count from there to the last secret, including the start of the processes. Run directly,
+ * it prints its rows:
  *
  *     deno run -A test/bench/backlog.ts 300
  */
@@ -17,29 +18,29 @@ import { printAlone } from "./table.ts";
 import { type Writer, writers } from "./writer.ts";
 
 interface Backlog {
-  /** Pools published in time. */
+  /** Number of pools whose secrets were published within the time limit. */
   published: number;
-  /** From the start of the processes. */
+  /** Seconds from the start of the publisher's processes to the first published pool. */
   firstSeconds: number;
   /** Pools per second after the first one. */
   rate: number;
   costs: Costs;
-  /** Of the API server and etcd, which also serve the bench itself. */
+  /** Costs of the API server and etcd, which also serve the bench itself. */
   servers: Costs;
   databaseBytes: number;
-  /** Of one pool. */
+  /** Size of the objects that a publisher writes for one pool. */
   objectBytes: number;
 }
 
 export interface BacklogOptions extends GroundOptions {
-  /** The name of the figures. */
+  /** The name of the part in the figures; by default "backlog". */
   part?: string;
 }
 
 /** The time limit for the slowest publisher. */
 const longestSeconds = 600;
 
-/** Publishes a backlog of each size, each on its own ground. */
+/** Publishes one backlog per size, each in a fresh control plane. */
 export async function measureBacklog(
   writer: Writer,
   sizes: readonly number[],

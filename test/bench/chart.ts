@@ -1,4 +1,4 @@
-/** All figures as bars in one SVG: each measure has its own scale, and a bar for each measurement. */
+/** Draws all figures as bars in one SVG: each measure has its own scale, and each measured system its own bar. */
 import type { Column, Figure } from "./figure.ts";
 import { shown } from "./table.ts";
 

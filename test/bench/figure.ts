@@ -3,9 +3,9 @@
 /** The measured system; the floor is Temporal alone with a workflow that does nothing. */
 export type Column = "Ostler" | "OSM" | "floor";
 
-/** One row: a measure, at one size, of each measured system. */
+/** One row of the table: the values of a measure, at one size, for each measured system. */
 export interface Figure {
-  /** The part of the bench that measured it. */
+  /** The part of the bench that measured the values. */
   part: string;
   what: string;
   unit: string;
@@ -17,7 +17,7 @@ export interface Figure {
 /** The measure, its unit, and its value. */
 export type Row = [what: string, unit: string, value: number];
 
-/** Rows of one part that measured one column, at one size if it has several. */
+/** Converts the rows that one part has measured for one system, at one size if the part has several. */
 export function figuresOf(
   { part, column, size }: { part: string; column: Column; size?: number },
   rows: Row[],

@@ -1,7 +1,7 @@
 /**
- * The cost of Temporal alone on this machine: the same server, and a worker with a workflow that is signalled with its
- * start, runs one empty local activity, and ends. No publication can be cheaper. The start of the processes is not
- * counted. Run directly, it prints its rows:
+ * The cost of Temporal alone on this machine: the same server, and a worker of a workflow that is started by a signal,
+ * runs one empty local activity, and ends. No publication can be cheaper. The start of the processes is not counted.
+ * Run directly, it prints its rows:
  *
  *     deno run -A test/bench/floor.ts 300
  */
@@ -32,11 +32,11 @@ interface Floor {
 export interface FloorOrder {
   sizes: readonly number[];
   rounds: number;
-  /** In place of the dev server. */
+  /** Starts a Temporal server in place of the dev server. */
   temporal?: LentTemporal;
 }
 
-/** Runs it one at a time, and then concurrently for each size. */
+/** Runs the empty workflow `rounds` times, one at a time, and then each of `sizes` times concurrently. */
 export async function measureFloor({ sizes, rounds, temporal: lent }: FloorOrder): Promise<Figure[]> {
   const directory = await mkdtemp(join(tmpdir(), "ostler-bench-"));
   const supervisor = new Supervisor({ directory });
@@ -60,7 +60,9 @@ export async function measureFloor({ sizes, rounds, temporal: lent }: FloorOrder
   }
 }
 
-/** Made beforehand, as Ostler's is: bundling leaves memory behind. */
+/**
+ * Bundles the workflow before the worker starts, as for Ostler's worker, because bundling increases a process's memory.
+ */
 async function bundle(directory: string): Promise<string> {
   const path = join(directory, "floor_workflow.js");
   const workflowsPath = fileURLToPath(new URL("floor_workflow.ts", import.meta.url));
@@ -90,7 +92,7 @@ async function oneAtATime(floor: Floor, rounds: number): Promise<Figure[]> {
   for (let nth = 0; nth <= rounds; nth++) {
     const begun = performance.now();
     await (await start(floor, `single-${nth}`)).result();
-    // The first one also loads what all need.
+    // The first run is not measured, because it also loads code that all runs need.
     if (nth > 0) times.push(performance.now() - begun);
   }
   const { events, tasks, bytes, actions } = await historyOf(floor.client, `single-${rounds}`);

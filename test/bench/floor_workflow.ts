@@ -1,4 +1,6 @@
-/** The least that a durable publication could be: a signal of a change, one local activity, the end. */
+/**
+ * The least work that a durable publication could be: the workflow gets a signal, runs one local activity, and ends.
+ */
 import { condition, defineSignal, proxyLocalActivities, setHandler } from "@temporalio/workflow";
 
 const { nothing } = proxyLocalActivities<{ nothing(): Promise<void> }>({ startToCloseTimeout: "10s" });

@@ -1,4 +1,7 @@
-/** A native profile's files as Go templates, so that both engines have the same work. */
+/**
+ * Converts an Ostler profile, whose templates are Eta, into one with Go templates, so that both engines do the same
+ * work.
+ */
 import {
   namesOf,
   type OsConfig,
@@ -9,8 +12,8 @@ import {
 } from "../../profiles/mod.ts";
 
 /**
- * The profile whose templates have these texts for these facts: known values are fields again, and a condition in every
- * file is false, as most of a real profile's are.
+ * Returns a profile with Go templates that render to the files of `config`, given `facts`: known values are fields
+ * again. Each template begins with a condition that is false, as most conditions of a real profile are.
  */
 export function goProfileOf(profile: OsProfile, config: OsConfig, facts: RenderFacts): OsProfile {
   const names = namesOf(facts.deployment);
@@ -34,7 +37,7 @@ export function goProfileOf(profile: OsProfile, config: OsConfig, facts: RenderF
     })),
     ...(modules ? { modules } : {}),
   });
-  // The registries' files are added to every profile, in either language.
+  // The renderer adds the files of registries to every profile, so a profile must not contain them.
   const own = config.provisioningConfig.files.filter(({ path }) => !path.startsWith("/etc/containerd/certs.d/"));
   return parseProfile({
     ...profile,

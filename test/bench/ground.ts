@@ -12,20 +12,20 @@ import type { LentTemporal } from "../../deploy/local/stack/lent_temporal.ts";
 export interface Ground {
   stack: Stack;
   kubeconfigs: SiteKubeconfigs;
-  /** As administrator. */
+  /** Connection with the administrator's credentials. */
   api: ApiConnection;
 }
 
 export interface GroundOptions {
-  /** Users whose requests the API server's audit log keeps. */
+  /** Names of the users whose requests the API server's audit log records. */
   audited?: string[];
-  /** In place of the dev server on SQLite. */
+  /** Starts a Temporal server in place of the dev server on SQLite. */
   temporal?: LentTemporal;
 }
 
 const toolNames = ["etcd", "kube-apiserver", "kube-controller-manager", "temporal", "machine-controller"] as const;
 
-/** Runs one measurement on a ground; its directory is kept only when that fails. */
+/** Runs one measurement on a fresh control plane, whose directory is kept only when the measurement fails. */
 export async function onGround<T>(options: GroundOptions, measure: (ground: Ground) => Promise<T>): Promise<T> {
   const tools = await resolveTools(toolNames);
   const directory = await mkdtemp(join(tmpdir(), "ostler-bench-"));

@@ -20,7 +20,7 @@ const billed = [
   "markerRecordedEventAttributes" as const,
 ];
 
-/** Of a run of a workflow, by default the last one, which may still be running. */
+/** Returns the size of the history of a run, by default the workflow's last run, which may still be running. */
 export async function historyOf(client: Client, workflowId: string, runId?: string): Promise<HistorySize> {
   const handle = client.workflow.getHandle(workflowId, runId);
   const { historySize = 0 } = await handle.describe();

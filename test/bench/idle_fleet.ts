@@ -17,9 +17,9 @@ const [pools = 1_000, minutes = 6] = process.argv.slice(2).map(Number);
 const mostPerSecond = 1;
 /** Pools that are created concurrently. */
 const atOnce = 100;
-/** A watch lasts two to four minutes. */
+/** The API server ends a watch after two to four minutes (`watchSeconds` to twice that). */
 const watchSeconds = 120;
-/** The default lifetime of credentials, and the part of it after which they are due. */
+/** The default lifetime of credentials in seconds, and the fraction of it after which they are renewed. */
 const [lifeSeconds, dueAfter] = [86_400, 1 / 4];
 const rolloutsPath = "/apis/ostler.dev/v1alpha1/namespaces/kube-system/rollouts";
 
@@ -29,7 +29,7 @@ function isForWork({ by, verb, path }: Asked): boolean {
   return !isOfProcess(`${by} ${verb} ${path}`);
 }
 
-/** Creates them a few at a time, because the speed of creation is not measured. */
+/** Creates the pools a few at a time, because the speed of creation is not measured. */
 async function createPools(world: World): Promise<void> {
   const begun = performance.now();
   for (let made = 0, converged = 0; converged < pools; converged = await convergedOf(world)) {

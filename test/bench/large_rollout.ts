@@ -7,15 +7,15 @@ import { Stage } from "../support/workflow_stage.ts";
 import { type Figure, figuresOf, quantile, type Row } from "./figure.ts";
 import { historyOf, type HistorySize } from "./history.ts";
 
-/** No run of a chain may have more events. */
+/** Maximum number of events in the history of any run of a chain. */
 const limit = 10_000;
 
 interface Rolled {
   replaced: number;
   seconds: number;
-  /** Of each run of the chain. */
+  /** History size of each run of the chain. */
   sizes: HistorySize[];
-  /** Of this process: the worker, and the pool in memory. */
+  /** CPU time of this process, which runs the worker and the pool in memory. */
   cpuSeconds: number;
   /** Milliseconds that answers to `progress` took. */
   answers: number[];
@@ -29,7 +29,7 @@ interface Size {
   zones?: number;
 }
 
-/** Rolls a pool in memory out, and then to another image, and prints the facts of that. */
+/** Rolls out a pool in memory, changes its image, and measures and prints the rollout of that change. */
 async function rollOver(stage: Stage, { replicas, budget, zones: many = 0 }: Size): Promise<Rolled> {
   const zones = Array.from({ length: many }, (_, nth) => `zone-${nth + 1}`);
   const pool = stage.pool({ replicas, surge: budget, bootMs: 3000, zones });
@@ -38,7 +38,8 @@ async function rollOver(stage: Stage, { replicas, budget, zones: many = 0 }: Siz
   pool.rules.budget.machines = budget;
   pool.change({ image: "image-2" });
   const [start, cpu] = [performance.now(), process.cpuUsage()];
-  const handle = await stage.rollOut(pool, { deadlines: {} }); // those of tests would poll five times a second
+  // The short deadlines of tests would poll five times a second.
+  const handle = await stage.rollOut(pool, { deadlines: {} });
   const asker = startAsker(stage.address, pool.holder);
   const { replaced } = await handle.result();
   const { user, system } = process.cpuUsage(cpu);
@@ -57,7 +58,7 @@ async function runsOf({ client }: Stage, workflowId: string): Promise<WorkflowEx
   return await Array.fromAsync(client.workflow.list({ query: `WorkflowId = "${workflowId}"` }));
 }
 
-/** Another process queries, because this one is busy as the cloud. */
+/** Starts another process for the queries, because this process is busy as the simulated cloud. */
 function startAsker(address: string, holder: string): Deno.ChildProcess {
   const asker = fileURLToPath(new URL("ask_progress.ts", import.meta.url));
   return new Deno.Command(Deno.execPath(), { args: ["run", "--allow-all", asker, address, holder], stdout: "piped" })

@@ -105,7 +105,7 @@ async function main(order: Order): Promise<void> {
   await write(order.out, figures);
 }
 
-// The SDK would catch the signals and continue; all children end with this process.
+// The Temporal SDK would catch these signals and let the process continue; all child processes end with this process.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
 try {
   const order = orderOf(process.argv.slice(2));

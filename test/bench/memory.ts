@@ -8,9 +8,9 @@ import { type Figure, figuresOf } from "./figure.ts";
 import { noLimitBecause, runWithin } from "./memory_cgroup.ts";
 import { printAlone } from "./table.ts";
 
-/** Of a worker while 300 pools are published: the part `backlog`. */
+/** Peak memory of a worker while 300 pools are published, as measured by the part `backlog`. */
 const workerPeakMiB = 440;
-/** As in the chart. */
+/** Memory limit of a pod, as in the chart. */
 const limitMiB = 2_560;
 
 const cases: { name: string; what: string; besideMiB: number }[] = [

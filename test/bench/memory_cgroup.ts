@@ -11,21 +11,21 @@ const files = isV1
   ? { limit: "memory.limit_in_bytes", peak: "memory.max_usage_in_bytes", events: "memory.oom_control" }
   : { limit: "memory.max", peak: "memory.peak", events: "memory.events" };
 
-/** Why no limit can be set here; undefined when it can. */
+/** Why no memory limit can be set on this computer; undefined when it can be set. */
 export const noLimitBecause = process.getuid?.() === 0 && (isV1 || existsSync(join(v2, "cgroup.controllers")))
   ? undefined
   : "memory limits need root and cgroups";
 
 export interface Held {
-  /** The maximum of all its processes together, including the kernel's page cache for them. */
+  /** Maximum memory of all processes of the program together, including the kernel's page cache for them. */
   peakMiB: number;
-  /** How many of them the kernel ended. */
+  /** How many processes of the program the kernel killed for lack of memory. */
   killed: number;
   code: number;
   text: string;
 }
 
-/** Runs a program, and its child processes, within this much memory. */
+/** Runs a program and its child processes within this memory limit. */
 export async function runWithin(
   limitMiB: number,
   { args, env }: { args: string[]; env: Record<string, string> },
@@ -47,6 +47,6 @@ export async function runWithin(
       text: decoder.decode(stdout) + decoder.decode(stderr),
     };
   } finally {
-    await rmdir(folder).catch(() => undefined); // a process that is just ending
+    await rmdir(folder).catch(() => undefined); // fails while a process of the group is still ending
   }
 }

@@ -1,6 +1,7 @@
 // deno-lint-ignore-file no-console -- standard output is its result
 /**
- * The worst that profiles can do to a process that renders them, all at once; `memory.ts` runs it within a pod's limit.
+ * The worst that profiles can do to a process that renders them, several at once; `memory.ts` runs this program within
+ * a pod's memory limit.
  */
 import assert from "node:assert/strict";
 import process from "node:process";
@@ -10,7 +11,7 @@ import { AdmissionReview } from "../../workers/admission/admission_review.ts";
 import { renderFacts } from "../support/render_facts.ts";
 
 const facts = renderFacts({ deployment: { kubelet: "1.36.1" }, secrets: { token: "bench-token-0123456789" } });
-/** Of its two files each: a spec may have 1.5 MiB. */
+/** A profile of this file has two templates of `largestTemplate` bytes at most: its spec may have 1.5 MiB in total. */
 const MiB = 2 ** 20;
 const largestTemplate = 0.7 * MiB;
 
@@ -45,7 +46,10 @@ async function renderAll(profiles: OsProfile[], wanted: "fulfilled" | "rejected"
   assert.deepEqual(ended.map(({ status }) => status), ended.map(() => wanted), JSON.stringify(ended).slice(0, 500));
 }
 
-/** As many reviews as the webhook holds at once: a profile and the previous one, each of the maximum size. */
+/**
+ * Runs as many reviews at once as the webhook accepts: each has a profile and its previous version, both of the maximum
+ * size.
+ */
 async function review(template: string): Promise<void> {
   const filler = "y".repeat(largestTemplate);
   const object = (at: number, version: string): object => ({
@@ -73,9 +77,9 @@ async function review(template: string): Promise<void> {
     texts.map((text) => judge(AdmissionReview.parse(JSON.parse(text)).request, AbortSignal.timeout(8_000))),
   );
   const told = JSON.stringify(verdicts);
-  // A refusal before rendering would measure nothing.
+  // Every review must be refused while the template is rendered: an earlier refusal would use no memory.
   assert.equal(
-    told.match(/the trial took too long|memory limit is \d+ MiB/g)?.length,
+    told.match(/the test rendering took too long|memory limit is \d+ MiB/g)?.length,
     texts.length,
     told.slice(0, 500),
   );
@@ -93,7 +97,8 @@ const cases: Record<string, () => Promise<void>> = {
 };
 
 const [name = "", ballastMiB = "0"] = process.argv.slice(2);
-// The memory of the process for all other work; each page is touched, because it would not exist otherwise.
+// Takes the memory that a worker uses for all other work; each page is filled, because the kernel provides only used
+// pages.
 const ballast = new Uint8Array(Number(ballastMiB) * MiB).fill(1);
 await cases[name]?.();
 await closeTemplateEngines();

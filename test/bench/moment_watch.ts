@@ -4,7 +4,10 @@ import { openSource, type Source } from "../../deploy/local/observer/api_source.
 import { waitUntil } from "../../deploy/local/process/wait_until.ts";
 import type { ApiObject } from "../../deploy/local/observer/pool_facts.ts";
 
-/** Returns the key of the moment to record, or undefined while there is nothing to record. */
+/**
+ * The objects to watch: the path of their collection, and a function that returns the key under which the moment is
+ * recorded, or undefined while there is nothing to record.
+ */
 export interface Sight {
   path: string;
   keyOf: (object: ApiObject) => string | undefined;
@@ -14,7 +17,7 @@ export interface Sight {
 const again = 100;
 
 export class MomentWatch {
-  /** By key, as returned by performance.now(). */
+  /** The moment at which each key was first seen, as returned by performance.now(). */
   readonly moments = new Map<string, number>();
   readonly #listeners = new Set<(key: string) => void>();
   readonly #closing = new AbortController();
@@ -26,18 +29,18 @@ export class MomentWatch {
     this.#sight = sight;
   }
 
-  /** Resolves when it watches. */
+  /** Resolves when the watch is open. */
   static async open(kubeconfig: string, sight: Sight): Promise<MomentWatch> {
     const watch = new MomentWatch(await openSource(kubeconfig), sight);
     let version = "";
-    // A new kind is not served for a moment.
+    // The API server does not serve a new kind at once.
     const list = async (): Promise<void> => void (version = await watch.#list());
     await waitUntil(list, { what: `a list of "${sight.path}"`, timeoutMs: 30_000 });
     void watch.#follow(version);
     return watch;
   }
 
-  /** Returns whether all of these are seen within the given seconds. */
+  /** Returns whether all of these keys are seen within the given seconds. */
   async all(keys: readonly string[], seconds: number): Promise<boolean> {
     const missing = new Set(keys.filter((key) => !this.moments.has(key)));
     if (missing.size === 0) return true;

@@ -1,7 +1,7 @@
 /**
- * MachineDeployments as machine-controller leaves them after it has numbered their template: with the annotation of the
- * revision, a MachineSet of that number, and a status that has observed their generation. The bench writes all of it
- * itself, so that machine-controller's pace is not measured.
+ * MachineDeployments as machine-controller leaves them after it has given their template a revision number: they have
+ * the annotation of the revision, a MachineSet of that number, and a status with the observed generation. The bench
+ * writes all of these objects itself, so that machine-controller's pace is not measured.
  */
 import { abreast } from "../../activities/kube/status.ts";
 import { revisionAnnotation, templateHashLabel } from "../../activities/kube/machine_deployment.ts";

@@ -30,7 +30,10 @@ export interface Sizes {
 
 export const usualSizes: Sizes = { pools: [100, 300, 1_000], burst: 200, admitted: 1_000, machines: 1_000, rounds: 20 };
 
-/** Each returns the figures of its measurements, side by side for all measured systems. */
+/**
+ * Functions by the name of the part; each returns the figures of its measurements, side by side for all measured
+ * systems.
+ */
 export const parts: Record<string, (sizes: Sizes) => Promise<Figure[]>> = {
   publish: ({ rounds }) => ofEach((writer) => measurePublish(writer, rounds)),
   backlog: ({ pools }) => ofEach((writer) => measureBacklog(writer, pools)),
@@ -46,7 +49,10 @@ export const parts: Record<string, (sizes: Sizes) => Promise<Figure[]>> = {
   memory: () => measureMemory(),
 };
 
-/** As `backlog` and `floor`, with Temporal on PostgreSQL; nothing if that is not installed. */
+/**
+ * Measures the same as `backlog` and `floor` with Temporal on PostgreSQL; returns no figures if PostgreSQL is not
+ * installed.
+ */
 async function measureOnPostgres(pools: number): Promise<Figure[]> {
   const postgres = await findPostgres();
   if (postgres === undefined) return [];

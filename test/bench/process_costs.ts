@@ -1,17 +1,17 @@
-/** The costs of processes for some work, between two moments. */
+/** The CPU time and memory that processes use for some work, between two moments. */
 import type { SupervisedProcess } from "../../deploy/local/process/supervised_process.ts";
 import { loadOf } from "./process_load.ts";
 
-/** Of one process. */
+/** The costs of one process. */
 export interface Cost {
   cpuSeconds: number;
-  /** Since it was started. */
+  /** Maximum memory since the process was started. */
   peakMib: number;
 }
 
 export type Costs = Record<string, Cost>;
 
-/** Begins to count; a process that starts later is counted from its start. */
+/** Begins to count the costs; a process that starts later is counted from its own start. */
 export async function countCosts(running: Record<string, SupervisedProcess>): Promise<
   (all: Record<string, SupervisedProcess>) => Promise<Costs>
 > {

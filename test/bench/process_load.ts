@@ -2,7 +2,7 @@
 import { readdir, readFile } from "node:fs/promises";
 
 export interface ProcessLoad {
-  /** Seconds of a core since it began, with those of ended children. */
+  /** Seconds of CPU time since the process began, including those of its ended children. */
   cpuSeconds: number;
   /** Resident MiB. */
   residentMib: number;
@@ -31,7 +31,7 @@ async function ownLoad(pid: number): Promise<ProcessLoad> {
     const [, kib = "0"] = new RegExp(`^${field}:\\s+(\\d+)`, "m").exec(status) ?? [];
     return Math.round(Number(kib) / 1024);
   };
-  // Its name, in parentheses, may contain anything.
+  // `statOf` returns the fields of /proc/PID/stat after the name, which may contain spaces: these four are CPU times.
   const ticksUsed = (await statOf(pid)).slice(11, 15).map(Number).reduce((sum, each) => sum + each, 0);
   return { cpuSeconds: ticksUsed / ticks, residentMib: mib("VmRSS"), peakMib: mib("VmHWM") };
 }

@@ -19,13 +19,13 @@ import { loggedBytes, requestsSince } from "./requests.ts";
 import { printAlone } from "./table.ts";
 import { type Writer, writers } from "./writer.ts";
 
-/** machine-controller starts its work some 15 s after it is ready. */
+/** Time limit (s) for the first pool: machine-controller starts its work some 15 s after it reports to be ready. */
 const firstSeconds = 90;
 const longestSeconds = 60;
 /** How long a publisher may continue after the secrets exist. */
 const settleMs = 3_000;
 
-/** Publishes this many pools, each when the previous one is at rest. */
+/** Publishes this many pools, each when the publisher has finished its work for the previous one. */
 export function measurePublish(writer: Writer, rounds: number): Promise<Figure[]> {
   return onGround({ audited: writer.users }, async (ground) => {
     const start = await writer.prepare(ground);
@@ -60,7 +60,10 @@ export function measurePublish(writer: Writer, rounds: number): Promise<Figure[]
   });
 }
 
-/** Milliseconds from just before its creation. */
+/**
+ * Returns the milliseconds from just before the creation of a MachineDeployment until both of its secrets are
+ * published.
+ */
 async function publishOne(
   { api }: Ground,
   watch: MomentWatch,
@@ -72,7 +75,7 @@ async function publishOne(
     throw new Error(`Failed to time "${name}": not published in ${seconds} s`);
   }
   const [published = NaN] = publishedMoments(watch, [name]);
-  // A short pause, so that the next one begins from the same state.
+  // A short pause, so that the next publication begins from the same idle state.
   await pause(500);
   return published - begun;
 }

@@ -5,19 +5,21 @@ import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import { poolsPath } from "../integration/pool_objects.ts";
 import type { MomentWatch, Sight } from "./moment_watch.ts";
 
-/** Secrets of the first revision, by name. */
+/** Records when each secret has the annotation of the first revision, by the secret's name. */
 export const publishedSecrets: Sight = {
   path: `/api/v1/namespaces/${secretsNamespace}/secrets`,
   keyOf: ({ metadata }) => metadata?.annotations?.[secretRevisionAnnotation] === "1" ? metadata.name : undefined,
 };
 
-/** MachineDeployments with the number of their template, by name. */
+/** Records when machine-controller has annotated each MachineDeployment with the number of its template, by name. */
 export const markedPools: Sight = {
   path: poolsPath(),
   keyOf: ({ metadata }) => metadata?.annotations?.[revisionAnnotation] === "1" ? metadata.name : undefined,
 };
 
-/** The same after their status is written, which is machine-controller's last write. */
+/**
+ * Records when each MachineDeployment is numbered and its status is written, which is machine-controller's last write.
+ */
 export const numberedPools: Sight = {
   path: poolsPath(),
   keyOf: ({ metadata = {}, status }) => {

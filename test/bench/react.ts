@@ -24,9 +24,11 @@ import { printAlone } from "./table.ts";
 const replicas = 2;
 const labels = { bench: "react" };
 const bad = "docker://images.example/ubuntu:never-ready";
-/** Only the last stage matters: each attempt costs as long. */
+/** Only the deadline of the last stage, `ready`, matters: each attempt to join takes that long. */
 const join = { instance: "10s", address: "11s", registered: "12s", ready: "13s", attempts: 1 };
-/** Duration of a machine; the failure comes in the middle, while a machine is awaited and nothing is written. */
+/**
+ * Seconds that a machine takes to boot; the failure comes in the middle, while the rollout waits and writes nothing.
+ */
 const bootSeconds = { min: 5, max: 5 };
 const midwayMs = 2_000;
 /** Duration of the API server's outage: long enough that the controller gives up its lease, and is restarted. */
@@ -101,7 +103,7 @@ async function afterApi(world: World, { watch, nodes }: { watch: MomentWatch; no
   await server.restart();
   const back = performance.now();
   const next = await firstAfter(watch, back);
-  // No step is due before this machine has joined, which is the time of the cloud and not of Ostler.
+  // The next step is due only when the new machine has joined; until then the cloud is waited for, and not Ostler.
   const joined = [...nodes.moments.values()].filter((moment) => moment < next);
   await world.untilPhase("pool", "Converged");
   return (next - Math.max(back, ...joined)) / 1000;
@@ -111,7 +113,7 @@ async function afterDeadline(world: World, watch: MomentWatch): Promise<number> 
   await world.patch(poolPath("pool"), rollTo("1.36.1", bad));
   const handle = world.temporal.workflow.getHandle("machine-deployment/kube-system/pool");
   let until = NaN;
-  // Each attempt has its own deadline: the last one counts.
+  // Each attempt to join has its own deadline; `until` keeps the deadline of the last attempt.
   await world.until("the rollout to halt", async () => {
     const { phase, underway } = await handle.query<Progress>("progress");
     until = Date.parse(underway.find(({ step }) => step === "Joining")?.until ?? "") || until;
@@ -122,7 +124,7 @@ async function afterDeadline(world: World, watch: MomentWatch): Promise<number> 
   return (performance.timeOrigin + halted - until) / 1000;
 }
 
-/** The first moment after this one at which anything new was seen. */
+/** Returns the first moment after `begun` at which anything new was seen. */
 async function firstAfter(watch: MomentWatch, begun: number): Promise<number> {
   return await waitFor(() => {
     const later = [...watch.moments.values()].filter((moment) => moment > begun);

@@ -22,9 +22,9 @@ import { goProfileOf } from "./go_profile.ts";
 
 const limitMs = 50;
 const renders = 1_000;
-/** Memory is read after this many, and again at the end. */
+/** Memory is read after this many renders, and again after the last one. */
 const early = 100;
-/** More than garbage collection leaves behind. */
+/** Maximum growth of memory in MiB between the two reads: more than garbage collection may leave uncollected. */
 const flatMiB = 32;
 
 const facts = renderFacts({ deployment: { kubelet: "1.36.1" }, secrets: { token: "bench-token-0123456789" } });
@@ -34,7 +34,7 @@ interface Measurement {
   medianMs: number;
   p95Ms: number;
   firstMs: number;
-  /** Of this process and those that render, in MiB. */
+  /** Memory of this process and of its rendering child processes, in MiB. */
   memory: { early: number; late: number };
 }
 

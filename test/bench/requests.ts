@@ -16,7 +16,10 @@ export async function loggedBytes({ directory }: Pick<Stack, "directory">): Prom
   return (await stat(auditLogPath(directory))).size;
 }
 
-/** The number of these users' requests after byte `from` of the log, without the fixed ones. */
+/**
+ * The number of these users' requests after byte `from` of the log, without the requests that each process sends even
+ * when nothing changes, such as those for its lease.
+ */
 export async function requestsSince(
   { directory }: Pick<Stack, "directory">,
   { from, users }: { from: number; users: readonly string[] },
@@ -27,6 +30,6 @@ export async function requestsSince(
   const own = events.filter(({ user, verb, requestURI }) => {
     return users.includes(user.username) && !isOfProcess(`${user.username} ${verb} ${requestURI.split("?")[0]}`);
   });
-  // A watch is logged when it begins and when it ends.
+  // The audit log has two events of a watch, when it begins and when it ends, with the same ID: they count once.
   return new Set(own.map(({ auditID }) => auditID)).size;
 }

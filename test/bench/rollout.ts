@@ -95,7 +95,7 @@ function runOf(chance: Chance, { machines, budget, waves }: Case): Run {
   });
 }
 
-/** Each replacement begins in the lane that is free first (ms). */
+/** Returns the time (ms) of list scheduling: each replacement begins in the lane that is free first. */
 function listTime({ joins, leaves }: Work, lanes: number): number {
   const free = Array.from({ length: lanes }, () => 0);
   for (const [nth, each] of joins.entries()) {
@@ -117,7 +117,10 @@ function planningSpeed(run: Run): number {
   return 2_000 / (performance.now() - start) * 1000;
 }
 
-/** The slower ratio to the optimum of both kinds of waves, for one machine at once, ten, and a tenth of all. */
+/**
+ * Measures rollouts with one wave and with canary waves, for 1, 10 and a tenth of all machines at once; returns the
+ * worse ratio of the two to the optimum.
+ */
 export function measureTime(machines: number): Figure[] {
   const budgets: [number, string][] = [[1, "1"], [10, "10"], [Math.ceil(machines / 10), "10 %"]];
   return figuresOf(

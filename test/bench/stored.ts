@@ -14,7 +14,9 @@ export async function databaseBytes({ stack }: Ground): Promise<number> {
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
-/** Bytes of the objects of one pool, as JSON, without those of its identity, which are small. */
+/**
+ * Bytes of one pool's config, Rollout and secrets as JSON; without its ServiceAccount and permissions, which are small.
+ */
 export async function objectBytes({ api }: Ground, pool: string): Promise<number> {
   const names = namesOf({ namespace: "kube-system", name: pool });
   const secrets = [names.provisioning, names.bootstrap, names.kubeletBootstrap];
@@ -27,7 +29,7 @@ export async function objectBytes({ api }: Ground, pool: string): Promise<number
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
-/** Not every publisher writes each. */
+/** Returns "" for an object that does not exist, because each publisher writes only some of these objects. */
 function absent(error: unknown): string {
   if (error instanceof ApiRefusal && error.status === 404) return "";
   throw error;

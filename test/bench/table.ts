@@ -5,7 +5,7 @@ import { beside, type Column, type Figure, growths } from "./figure.ts";
 const columns: Column[] = ["OSM", "Ostler", "floor"];
 const head = ["measure", "size", "unit", ...columns, "Ostler/OSM", "growth"];
 
-/** One line per figure; the growth over all sizes is at the largest. */
+/** Writes one line per figure; the line of the largest size shows how the measure grows over all sizes. */
 export function tableOf(figures: readonly Figure[]): string {
   const rows = [head, ...figures.map((figure) => rowOf(figure, figures))];
   const widths = head.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
@@ -46,7 +46,7 @@ function growthText(growth: Partial<Record<Column, number>>): string {
     .map((column) => `${column} ${growth[column]?.toFixed(2)}`).join(", ");
 }
 
-/** For a part that runs directly: prints its results, and ends the process. */
+/** Measures, prints the results and ends the process; for a part of the bench that is run directly. */
 export async function printAlone<One>(each: readonly One[], measure: (one: One) => Promise<Figure[]>): Promise<never> {
   const figures: Figure[] = [];
   for (const one of each) figures.push(...await measure(one));

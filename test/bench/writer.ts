@@ -11,17 +11,23 @@ import { kubeconfigFor } from "../../deploy/local/stack/service_account_kubeconf
 import type { Stack } from "../../deploy/local/stack/stack.ts";
 import type { Ground } from "./ground.ts";
 
-/** Names a binary of Operating System Manager's controller; without it there is no comparison. */
+/**
+ * The environment variable with the path of a binary of Operating System Manager's controller; without it nothing is
+ * compared.
+ */
 export const osmVariable = "OSTLER_BENCH_OSM";
 
-/** Starts processes, and resolves when they report to be ready; by the names in tables. */
+/**
+ * Starts the publisher's processes, and resolves when they report to be ready; returns them by the names that tables
+ * show.
+ */
 export type Start = () => Promise<Record<string, SupervisedProcess>>;
 
 export interface Writer {
   name: "Ostler" | "OSM";
-  /** The user name at the API server. */
+  /** The user names of the publisher's processes at the API server. */
   users: string[];
-  /** Prepares everything it needs beside the ground before the measurement. */
+  /** Prepares everything that the publisher needs in addition to the ground, before the measurement begins. */
   prepare(ground: Ground): Promise<Start>;
 }
 
@@ -33,7 +39,7 @@ export function ostlerOf(workers: number): Writer {
     name: "Ostler",
     users: ["ostler-controller", "ostler-worker"].map((name) => accountOf("ostler-system", name)),
     prepare: async ({ stack, kubeconfigs }) => {
-      // An image has its bundles, so making them is not part of a start.
+      // A container image has these bundles already, so making them is not part of a start.
       await Promise.all([workflowBundle(), slimClient()]);
       return async () => {
         const { controller, worker } = await startOstler(stack, kubeconfigs, {});
@@ -44,7 +50,7 @@ export function ostlerOf(workers: number): Writer {
   };
 }
 
-/** One more instance of a process, with its own port. */
+/** Starts one more instance of a process, with its own port. */
 async function startAnother(
   { processes }: Stack,
   spec: ProcessSpec,
@@ -65,13 +71,13 @@ async function startAnother(
 
 const osmAccount = { serviceAccount: "osm", namespace: "kube-system" };
 
-/** The Operating System Manager of a binary. */
+/** Returns a publisher that runs the given binary of Operating System Manager. */
 export function osmOf(command: string): Writer {
   return {
     name: "OSM",
     users: [accountOf(osmAccount.namespace, osmAccount.serviceAccount)],
     prepare: async (ground) => {
-      // It has no use for it.
+      // Operating System Manager does not use Temporal.
       await ground.stack.processes.get("temporal").stop();
       await applyObjects(ground.stack.adminKubeconfig, osmObjects);
       const kubeconfig = await kubeconfigFor(ground.stack, osmAccount);
@@ -86,7 +92,8 @@ export function writers(): Writer[] {
   return command ? [ostlerOf(1), osmOf(command)] : [ostlerOf(1)];
 }
 
-// Its permissions are not measured, and its machines get a token from elsewhere.
+// Objects for Operating System Manager: it is cluster-admin, because its permissions are not measured, and the token
+// for machines is a dummy, because no machine boots.
 const osmObjects = [
   { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "osm", namespace: "kube-system" } },
   {

@@ -13,7 +13,7 @@ import { clusterTag, groupName, MotoGround } from "../support/clouds/moto_ground
 import { type CloudConditions, type CloudUnderTest, conforms } from "../support/driver_conformance.ts";
 import { withWorld } from "../integration/world.ts";
 
-// The SDK reads these first; the values are fake.
+// The AWS SDK reads credentials from the environment first; these are fake.
 Deno.env.set("AWS_ACCESS_KEY_ID", "test");
 Deno.env.set("AWS_SECRET_ACCESS_KEY", "test");
 
@@ -25,7 +25,7 @@ function apiOf(request: Request): Api {
   return request.headers.get("authorization")?.includes("/ec2/") ? "ec2" : "autoscaling";
 }
 
-/** In the format of each API. */
+/** Returns an error response in the format of the API that was called. */
 function failure(fault: "Throttled" | "Broken", request: Request): Response {
   const api = apiOf(request);
   const code = fault === "Broken" ? "InternalFailure" : api === "ec2" ? "RequestLimitExceeded" : "Throttling";
@@ -66,7 +66,7 @@ async function open({ url }: Moto, { hidesNew, capacity }: CloudConditions = {})
   };
 }
 
-/** The worker is a process with the same permissions as elsewhere. */
+/** Expects a worker, which runs as a process with its normal permissions, to find the group. */
 async function discovers({ url }: Moto): Promise<void> {
   await new MotoGround(url).make({});
   const keys = { AWS_ENDPOINT_URL: url, AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" };
@@ -83,7 +83,9 @@ async function discovers({ url }: Moto): Promise<void> {
   });
 }
 
-/** The description of the double of AWS is the one of moto's botocore. */
+/**
+ * Expects `aws.json`, by which the double of AWS is validated, to equal the extract from the botocore that moto uses.
+ */
 async function describes(program: string): Promise<void> {
   const run = async (...args: string[]): Promise<string> => {
     const { code, stdout } = await new Deno.Command(program, { args, stderr: "inherit" }).output();

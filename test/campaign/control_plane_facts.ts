@@ -25,7 +25,7 @@ export function planes({ groups }: ControlPlanes): CloudInstance[] {
 
 export interface EtcdMember {
   ID: string;
-  /** Of its node. */
+  /** Name of the member, which is the name of its node. */
   name: string;
   isLearner?: boolean;
 }
@@ -36,7 +36,7 @@ export async function etcdMembers(ground: ControlPlanes): Promise<EtcdMember[]> 
   return members;
 }
 
-/** Calls the machines that run control planes in order. */
+/** Calls etcd on the control planes, one after the other, until one of them answers. */
 export async function askEtcd({ addresses, keys }: ControlPlanes, path: string, body: object): Promise<unknown> {
   const { "ca.crt": ca, "tls.crt": cert, "tls.key": key } = await keys.etcdClient("test");
   const asked = addresses.map((address) => async () => {

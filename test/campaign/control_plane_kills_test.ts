@@ -1,4 +1,4 @@
-/** K8, K22: wherever the worker dies while control planes are replaced, the final members are the same. */
+/** K8, K22: wherever the worker dies while control planes are replaced, etcd has the same members at the end. */
 import assert from "node:assert/strict";
 import {
   assertSteady,
@@ -19,7 +19,7 @@ Deno.test("K22 control planes: are replaced while their worker is killed at clou
 });
 
 async function rollsAmongKills({ world, ground, etcd, snapshots, befalls }: ControlPlaneScene): Promise<void> {
-  // All reads are equivalent; changes matter here.
+  // Kills at few reads (one of 1,000), because reads have no effect; kills at changes matter here.
   const killer = new Killer(3, 1_000);
   const before = ground.cloud.instances(control.id).length;
   const client = new SteadyEtcdClient(etcd.cluster);
@@ -44,7 +44,7 @@ async function rollsAmongKills({ world, ground, etcd, snapshots, befalls }: Cont
   for (const kind of ["pendingnodes", "joiningnodes"]) assert.deepEqual(await world.list(`${kinds}/${kind}`), []);
 }
 
-/** Between the removal of a member and that of its instance; returns how often. */
+/** Kills the worker between the removal of a member and the removal of that member's instance; returns how often. */
 async function killAtRemovals(
   { etcd }: Pick<ControlPlaneScene, "etcd">,
   killer: Killer,
@@ -64,7 +64,7 @@ async function killAtRemovals(
   return seen;
 }
 
-/** Otherwise no snapshot would ever be complete. */
+/** Returns a function that acts only once: with a kill at every attempt no snapshot would ever be complete. */
 function once(act: () => void): () => void {
   let isDone = false;
   return () => {

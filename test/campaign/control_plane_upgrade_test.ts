@@ -66,7 +66,9 @@ machineTest("control planes: orders upgrade Kubernetes on one, and repeated orde
   });
 });
 
-/** As much of Ostler as an order needs; the previous version of Kubernetes lacks some API groups of the rest. */
+/**
+ * The manifests of Ostler that an order needs; the previous version of Kubernetes lacks some API groups of the others.
+ */
 const manifests = [
   ...["namespace", "crds/node_versions", "rbac/worker"],
   ...["namespace", "limit_hands", "rbac", "image", "scripts"].map((name) => `hands/${name}`),
@@ -74,13 +76,16 @@ const manifests = [
 
 interface Scene {
   admin: ApiConnection;
-  /** The worker's own clients. */
+  /** Clients with the worker's permissions. */
   kube: Cluster;
   image: string;
   order: UpgradeOrder;
 }
 
-/** One control plane of the previous version, with what hands need; nothing remains. */
+/**
+ * Runs a story with one control plane of the previous version and the manifests for orders; deletes everything
+ * afterwards.
+ */
 async function withControlPlane(story: (scene: Scene) => Promise<void>): Promise<void> {
   const [programs, previous] = [await controlPlanePrograms(), await previousPrograms()];
   const folder = join(machinesFolder(), "control-plane");
@@ -164,7 +169,7 @@ async function runs({ admin }: Scene, apiServer: string, kubelet: string): Promi
   }, { what: `API server ${apiServer} and kubelet ${kubelet}`, timeoutMs: 60_000 });
 }
 
-/** As a workflow gives it: the step is retried while the only API server is being replaced. */
+/** Gives an order as a workflow does: retries the step while the only API server is being replaced. */
 function give({ kube, image, order }: Scene, more: Partial<UpgradeOrder>): Promise<UpgradeOutcome> {
   return retried((until) => awaitUpgradeOrdered({ kube, image }, { ...order, until, ...more }));
 }
@@ -219,7 +224,7 @@ async function renewsCertificates(scene: Scene): Promise<void> {
   assert.deepEqual(after.map(({ until }, nth) => until > (before[nth]?.until ?? 0)), [true, true]);
   const pods = await staticPods(scene);
   assert.deepEqual(pods.map(({ renewed }) => /^[0-9]{10}$/.test(renewed)), [true, true, true, true]);
-  // Another attempt finds everything done, and restarts nothing.
+  // A repeated renewal with another token finds everything done, and restarts nothing.
   await renew("t-2");
   assert.deepEqual([await served(scene), await staticPods(scene)], [after, pods]);
 }
@@ -248,7 +253,10 @@ async function staticPods({ admin }: Scene): Promise<{ name: string; uid: string
   }));
 }
 
-/** The same URLs with another hash, as if the server had other content. */
+/**
+ * Expects an order to be refused when the ConfigMap has another hash for the same URL, as if the server had other
+ * content.
+ */
 async function refusesOtherContent(scene: Scene): Promise<void> {
   await withOtherComponents(
     scene,
@@ -262,7 +270,9 @@ async function refusesOtherContent(scene: Scene): Promise<void> {
   );
 }
 
-/** A list whose kubelet is another program, which ends at once. */
+/**
+ * Expects the previous kubelet to be restored when the list has a program in place of the kubelet that ends at once.
+ */
 async function restoresKubelet(scene: Scene): Promise<void> {
   await withOtherComponents(scene, ([kubeadm, kubelet]) => [
     kubeadm,
@@ -281,7 +291,7 @@ async function restoresKubelet(scene: Scene): Promise<void> {
 
 type Entry = Record<string, unknown> | undefined;
 
-/** Gives orders while the ConfigMap has another list. */
+/** Gives orders while the ConfigMap has another list of components. */
 async function withOtherComponents(
   { admin }: Scene,
   change: (list: Entry[]) => Entry[],

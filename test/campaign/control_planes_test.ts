@@ -9,7 +9,10 @@ import { control, type ControlPlaneScene, images, withControlPlanes, workers } f
 import { machineTest } from "../machines/real_machines.ts";
 import { SteadyClient } from "../support/steady/steady_client.ts";
 
-/** In total; etcd elects a leader within one to two seconds, or longer on a busy machine. */
+/**
+ * Maximum milliseconds without reads or without writes, in total; etcd elects a leader within one to two seconds, or
+ * longer on a busy machine.
+ */
 const mostDownMs = 15_000;
 
 machineTest("control planes: with etcd on them are machines of a group", async (t) => {
@@ -68,7 +71,7 @@ async function replaces({ world, ground }: ControlPlaneScene): Promise<void> {
   assert.ok(planes(ground).every(({ template }) => template.fields.image === next.image));
 }
 
-/** Cuts the power of one without notice, and waits until Ostler has replaced the machine. */
+/** Cuts the power of one control plane without notice, and waits until Ostler has replaced its machine. */
 async function mends({ world, ground, host }: ControlPlaneScene): Promise<void> {
   const [lost] = planes(ground);
   assert.ok(lost);
@@ -86,7 +89,10 @@ const repairing = {
   spec: { selector: { matchLabels: { pool: control.name } }, repair: { enabled: true, notReadyFor: "5s" } },
 };
 
-/** The expected number, none of these among them, and each a member of etcd, which has no other. */
+/**
+ * Returns whether the expected number of control planes exists, none of `gone` among them, and etcd has exactly these
+ * members.
+ */
 async function areOthers(ground: ControlPlanes, gone: readonly string[]): Promise<boolean> {
   const now = planes(ground).map(({ node }) => node).sort();
   const members = (await etcdMembers(ground)).map(({ name }) => name).sort();

@@ -1,6 +1,6 @@
 /**
- * The scripts of hands on a machine that really boots its ostree deployments: an update, a rollback from a bad one,
- * and another update.
+ * Runs the scripts of hands on a machine that really boots its ostree deployments: an update, a rollback from a bad
+ * deployment, and another update.
  */
 import { deepEqual, equal, match, notEqual } from "node:assert/strict";
 import type { OsOutcome } from "../../workflows/contracts/mod.ts";

@@ -20,7 +20,7 @@ async function startDemo(flags: string[]): Promise<ChildProcess> {
   return spawn(process.execPath, command, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
 }
 
-/** Resolves at the line with the event, and reads on, because a writer to a closed pipe is killed. */
+/** Resolves at the line that matches `sign`, and reads on, because a process that writes to a closed pipe is killed. */
 function moment(demo: ChildProcess, sign: RegExp): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const told: string[] = [];
@@ -59,7 +59,8 @@ for (const [signal, expected] of [["SIGINT", 130], ["SIGKILL", null]] as const) 
     demo.stderr!.resume();
     await moment(demo, / installing$/);
     assert.notDeepEqual(await hostTraces(), before, "Expected traces of a machine that installs packages");
-    // Deno treats a process that was signalled through its own handle as ended by the signal.
+    // Signals the process by its ID: Deno treats a process that was signalled through its own handle as ended by the
+    // signal.
     process.kill(demo.pid!, signal);
     const [code] = await ended;
     assert.equal(code, expected);

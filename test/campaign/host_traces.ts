@@ -10,26 +10,30 @@ const settings = [
   ...["kernel.keys.root_maxkeys", "kernel.keys.root_maxbytes", "kernel.keys.maxkeys", "kernel.keys.maxbytes"],
   ...["fs.inotify.max_user_watches", "fs.inotify.max_user_instances", "fs.file-max", "fs.nr_open"],
 ];
-// A user's PATH often lacks programs for root.
+// The PATH of a user often lacks the folders of root's programs.
 const env = { ...process.env, PATH: `${process.env.PATH ?? ""}:/usr/sbin:/sbin` };
 
-/** Kernel settings, bridges, routes, firewall rules, engines and machines of Ostler, a line each. */
+/**
+ * Returns the kernel settings, bridges, routes, firewall rules, engines and machines of Ostler on this host, one per
+ * line.
+ */
 export async function hostTraces(): Promise<string[]> {
   const [kernel, links, routes, rules, processes] = await Promise.all([
     output("sysctl", ["--ignore", ...settings]),
     output("ip", ["-brief", "link"]),
     output("ip", ["route"]),
-    // Only root sees them, and only an engine that root has started makes some.
+    // Only root sees firewall rules, and only an engine that root has started adds any.
     process.getuid?.() === 0 ? output("iptables", ["--list-rules"]) : [],
     output("ps", ["-eo", "args"]),
   ]);
   const ours = [...links, ...routes, ...rules].filter((line) => line.includes("ostler"));
-  // systemd of a machine, and what runs it; the keeper takes a moment longer than what it cleans up.
+  // The processes of machines (systemd as init), of the Docker engine, and of its keeper, which ends a moment after its
+  // cleanup.
   const running = processes.filter((line) => /^\/sbin\/init ds=|dockerd .*ostler|engine\/keeper\.ts/.test(line));
   return [...kernel, ...ours, ...running].sort();
 }
 
-/** Waits, a minute at most, until this host is as before. */
+/** Waits until this host has the same traces as before, for one minute at most. */
 export async function untilTidy(before: string[]): Promise<void> {
   await waitUntil(async () => assert.deepEqual(await hostTraces(), before), {
     what: "this host to be as before",

@@ -11,9 +11,9 @@ import { machineTest } from "../machines/real_machines.ts";
 
 machineTest("image: has what it needs and no more, and runs without privileges", async (t) => {
   await withImage(async (ground) => {
-    await t.step("it runs as a numeric user, lists its materials, and is read-only", () => describes(ground));
+    await t.step("the image runs as a numeric user, lists its packages, and is read-only", () => describes(ground));
     for (const name of ["worker", "controller", "all"]) {
-      await t.step(`${name} stays up without API server and Temporal, and exits with 0 on request`, async () => {
+      await t.step(`${name} stays up without API server and Temporal, and exits with 0 on SIGTERM`, async () => {
         await waits(ground, name);
       });
     }
@@ -70,7 +70,7 @@ async function waits(ground: ImageGround, name: string): Promise<void> {
   }
 }
 
-/** A cluster without servers. */
+/** A kubeconfig whose API server does not exist. */
 const kubeconfig = JSON.stringify({
   apiVersion: "v1",
   kind: "Config",
@@ -80,7 +80,7 @@ const kubeconfig = JSON.stringify({
   "current-context": "none",
 });
 
-/** The output of a shell in the image about both kinds. */
+/** Runs a shell script in the image, and returns its output on both streams. */
 async function said(ground: ImageGround, script: string): Promise<string> {
   const shell = await ground.start({ entrypoint: ["/bin/sh", "-c"], args: [`cd /opt/ostler; ${script}`] });
   assert.equal(await shell.ended(), 0, await shell.said());

@@ -11,7 +11,7 @@ import type { World } from "../integration/world.ts";
 const steps = ["Check", "Stage", "cordoned", "Apply", "down", "back", "Status", "uncordoned"] as const;
 type Step = typeof steps[number];
 
-/** The states of the nodes since the change. */
+/** Adds the visible states of the nodes since the change to `orders`, and returns it. */
 async function seenOf(world: World, ground: ImageGround, orders: Set<string>): Promise<Set<string>> {
   const nodes = await world.list<{ spec: { unschedulable?: boolean } }>("/api/v1/nodes");
   const all = [...ground.nodes.values()];
@@ -44,7 +44,8 @@ Deno.test({
       assert.deepEqual(all.map(({ state, boots }) => [state.booted, boots]), all.map(() => [digestOf("b"), 1]));
       assert.equal(ground.mostDown, 1);
       assert.deepEqual([...await seenOf(world, ground, new Set())], []);
-      // Pods of a dead worker are deleted 15 minutes after their deadline; none of them may still run.
+      // Pods of hands from a killed worker are deleted only 15 minutes after their deadline, so they may exist, but
+      // none may still run.
       const hands = await world.list<{ status: { phase: string } }>("/api/v1/namespaces/ostler-hands/pods");
       assert.deepEqual(hands.filter(({ status }) => status.phase !== "Succeeded"), []);
     });

@@ -1,5 +1,6 @@
 /**
- * A NodePool over a machine that really boots: hands are pods on its kubelet, and what they deploy boots next.
+ * A NodePool with one machine that really boots: hands are pods on its kubelet, and the deployment that they write
+ * boots next.
  */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -56,7 +57,7 @@ machineTest("NodePool: boots another commit on a real machine, is halted by a ba
     for (const [name, step] of steps) {
       assert.ok(await t.step(name, step), `Failed to continue after this step: ${name}`);
     }
-    // Kubelets stop terminating pods.
+    // Waits until all pods of hands are deleted, because only a running kubelet can end a terminating pod.
     await world.until("no hand to be left", async () => {
       return (await world.list("/api/v1/namespaces/ostler-hands/pods")).length === 0;
     }, 60);
@@ -110,7 +111,7 @@ function isReady({ status }: Node): boolean {
   return status.conditions.some(({ type, status }) => type === "Ready" && status === "True");
 }
 
-/** In service with that system, by another boot than before. */
+/** Expects the node to be in service with that operating system, after another boot than before. */
 async function isOn(world: World, osImage: string, before: Node): Promise<void> {
   const node = await theNode(world);
   assert.deepEqual([node.status.nodeInfo.osImage, isReady(node), node.spec.unschedulable], [osImage, true, undefined]);

@@ -11,7 +11,8 @@ machineTest("K22, K23 control planes: take the next Kubernetes while the worker 
   await withOldKubernetes(async (scene) => {
     await using killer = new StepKiller(scene.world, {
       workflowIds: [upgrade, "node-version/constellation-version", "scaling-group/control", "scaling-group/workers"],
-      // The first word of a summary distinguishes orders: the first control plane has "Apply" where others have "Node".
+      // The first word of a summary is the verb of an order: the first control plane gets "Apply" where others get
+      // "Node".
       nameOf: (id, activity, summary) => `${id} ${activity} ${summary.split(" ")[0]}`,
     });
     await upgrades(scene);

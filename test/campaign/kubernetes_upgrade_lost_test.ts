@@ -28,7 +28,10 @@ interface Node {
   spec: { unschedulable?: boolean };
 }
 
-/** Cuts the power of the third one, as soon as the first one is done and the second one is named as the next. */
+/**
+ * Cuts the power of a control plane as soon as another one is upgraded, and the message of the condition does not name
+ * this one as the next.
+ */
 async function losesOne(scene: ControlPlaneScene): Promise<void> {
   const { world, ground, host } = scene;
   const lost = await world.until("one control plane to be done, and another one to be old", async () => {

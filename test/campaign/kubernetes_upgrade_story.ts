@@ -11,7 +11,10 @@ import { control, type ControlPlaneScene, workers } from "./control_plane_world.
 import { after, before } from "./kubernetes_upgrade_world.ts";
 import { SkewWatch } from "./skew_watch.ts";
 
-/** In total; etcd elects a leader within one to two seconds, or longer on a busy machine. */
+/**
+ * Maximum milliseconds without reads or without writes, in total; etcd elects a leader within one to two seconds, or
+ * longer on a busy machine.
+ */
 const mostDownMs = 15_000;
 const size = control.size + workers.size;
 const path = `${kinds}/nodeversions/constellation-version`;
@@ -22,9 +25,9 @@ interface Node {
   status: { nodeInfo: { kubeletVersion: string; osImage: string } };
 }
 
-/** The events of a story while control planes are upgraded. */
+/** The action of a story while control planes are upgraded. */
 export interface Befalling {
-  /** Once it is approved; the story ends after this and after the upgrade. */
+  /** Runs once the upgrade is approved; the story ends when this and the upgrade have ended. */
   approved?: () => Promise<void>;
 }
 
@@ -81,7 +84,7 @@ interface Standing {
   templates: number;
 }
 
-/** The state that an upgrade changes, of nodes and of the cloud. */
+/** Returns the state of nodes and cloud that an upgrade would change. */
 async function standing({ world, ground }: ControlPlaneScene): Promise<Standing> {
   const { cloud } = ground.groups;
   const names = planes(ground).map(({ node }) => node);
@@ -110,7 +113,7 @@ export function upgradedOf({ world }: Pick<ControlPlaneScene, "world">): ReturnT
   return conditionOf(world, "KubernetesUpgraded");
 }
 
-/** Every machine has the new image and version, and nothing of the upgrade is left. */
+/** Expects every machine to have the new image and version, and nothing of the upgrade to remain. */
 async function isUpgraded(scene: ControlPlaneScene): Promise<void> {
   const { world, ground } = scene;
   assert.equal((await upgradedOf(scene)).reason, "UpToDate");

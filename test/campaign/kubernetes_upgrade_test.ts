@@ -1,4 +1,7 @@
-/** A cluster gets another image and the next minor version of Kubernetes by one edit, without a failed promise. */
+/**
+ * One edit gives a cluster another image and the next minor version of Kubernetes; the API server serves requests
+ * meanwhile, and no worker's kubelet is too new.
+ */
 import { machineTest } from "../machines/real_machines.ts";
 import { upgrades } from "./kubernetes_upgrade_story.ts";
 import { withOldKubernetes } from "./kubernetes_upgrade_world.ts";

@@ -14,7 +14,7 @@ export interface Ended {
   err: string;
 }
 
-/** An archive for this machine, unpacked; it is deleted when disposed of. */
+/** The command unpacked from the release's archive for this platform; disposing of it deletes the files. */
 export class PackedCommand implements AsyncDisposable {
   private constructor(private readonly work: string, private readonly folder: string) {}
 
@@ -26,7 +26,7 @@ export class PackedCommand implements AsyncDisposable {
     return new PackedCommand(work, join(work, archive.replace(".tar.gz", "")));
   }
 
-  /** Runs it in its own folder, with only the given environment, and without shared caches. */
+  /** Runs the command in its own folder, with only the given environment, and without shared caches. */
   async run(args: string[], env: Record<string, string>): Promise<Ended> {
     const home = join(this.work, "home");
     const { code, stdout, stderr } = await new Deno.Command(join(this.folder, "ostler"), {

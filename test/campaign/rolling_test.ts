@@ -10,7 +10,7 @@ import { promisedBy, replaceAll, type Scene, wereServed, wereServedBut } from ".
 
 const debian = (build: string): string => `docker://images.example/debian:12-${build}`;
 
-// A flag that no kubelet has.
+// A profile whose kubelet does not start, because no kubelet has this flag.
 const brokenProfile = guestProfile("v1.0.1", [{
   path: "/etc/systemd/system/kubelet.service.d/90-site.conf",
   data: "[Service]\nExecStart=\nExecStart=/opt/bin/kubelet --no-such-flag\n",
@@ -36,7 +36,7 @@ async function rollsKubelet(scene: Scene): Promise<void> {
   wereServed(await replaceAll(scene, { kubelet: "1.36.1", image: debian("a"), bounds }));
 }
 
-// All at a time: the guests' budget lets only one machine after the other be drained.
+// The budget allows all machines at a time, but the guests' PodDisruptionBudget allows only one drain at a time.
 async function rollsWithoutWorker(scene: Scene): Promise<void> {
   const { world, pool } = scene;
   await world.patch(policyPath, { spec: { budget: { machines: 3 } } });
@@ -45,7 +45,8 @@ async function rollsWithoutWorker(scene: Scene): Promise<void> {
   const { worker } = world.site.ostler;
   const report = await replaceAll(scene, { kubelet: "1.36.1", image: debian("b"), bounds }, async () => {
     const newcomer = await pool.untilUnderway("Joining", 0);
-    // Held until it is admitted: without a worker only ordered machines can join.
+    // A new machine is held until it is admitted, and then ordered from the cloud; without a worker only ordered
+    // machines can join.
     await world.until("it to be ordered", () => Promise.resolve(isOrdered(world, newcomer)));
     worker.kill("SIGKILL");
     await world.until(

@@ -13,7 +13,7 @@ interface Pod {
 
 const everyMs = 1_000;
 
-/** Dispose of it to stop it. */
+/** Reads the versions of all nodes once a second until it is disposed of. */
 export class SkewWatch implements AsyncDisposable {
   /** Workers whose kubelet was newer than an API server or than the kubelet of a control plane. */
   readonly broken: string[] = [];
@@ -51,7 +51,8 @@ export class SkewWatch implements AsyncDisposable {
     const read = async <T>(path: string): Promise<T[]> => {
       return (await api.call({ method: "GET", path, signal }) as { items: T[] }).items;
     };
-    // Control planes are read first: one that is upgraded meanwhile makes nothing look broken.
+    // Nodes are read before API servers, so that an upgrade between the two reads cannot make a worker look newer than
+    // an API server.
     const nodes = await read<Node>("/api/v1/nodes");
     const pods = await read<Pod>("/api/v1/namespaces/kube-system/pods?labelSelector=component%3Dkube-apiserver");
     this.looks += 1;

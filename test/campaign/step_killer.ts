@@ -10,7 +10,7 @@ export interface StepKillerOptions {
 
 const everyMs = 100;
 
-/** Dispose of it to stop it. */
+/** Kills the worker at new steps until it is disposed of. */
 export class StepKiller implements AsyncDisposable {
   /** The steps at which the worker was killed, in order. */
   readonly killedAt = new Set<string>();

@@ -1,6 +1,6 @@
 /**
- * Ten seeds of the same: the calls that are interrupted before or after their effect, and the reads at which the worker
- * dies.
+ * Rolls the same two stages with ten seeds, which determine the calls that are interrupted before or after their
+ * effect, and the reads at which the worker is killed.
  */
 import { rollStagesAmongKills } from "../integration/stage_chaos.ts";
 

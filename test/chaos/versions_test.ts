@@ -1,9 +1,10 @@
 // deno-lint-ignore-file no-console -- this test prints its measurements
 /**
- * More versions of Ostler than a server keeps come and go during a halted rollout and a paused one, on a dev server with
- * its defaults. These are 100 versions of a deployment, a check of drained versions every three minutes, and pollers that
- * are remembered for five. If the first hundred are deployed faster, the next waits for that. On two busy cores it takes
- * 19 minutes, each version 6 s. The paused run moves through all 120, the halted one from the first to the last.
+ * More versions of Ostler than a server keeps come and go during a halted rollout and a paused one. The dev server has
+ * its defaults: it keeps 100 versions of a deployment, checks every three minutes which versions have drained, and
+ * remembers pollers for five minutes. If the first hundred versions are deployed faster, the next deployment waits for
+ * a drained version. On two busy cores the test takes 19 minutes, each version 6 s. The paused run moves through all
+ * 120 versions, the halted one from the first to the last.
  */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import process from "node:process";
@@ -48,7 +49,7 @@ async function outliveVersions(stage: Stage): Promise<void> {
     const start = performance.now();
     await deploy(stage, { buildId: `v${nth}` }, 15 * minute);
     seconds.push((performance.now() - start) / 1000);
-    await stage.tell(paused); // it moves with each; the halted one is idle during all of them
+    await stage.tell(paused); // wakes the paused run, so that it moves to the new version; the halted run is idle
   }
   const kept = await eventually("all but the current version drained", () => onlyCurrentOpen(stage), {
     withinMs: 15 * minute,
@@ -93,7 +94,7 @@ async function onlyCurrentOpen(stage: Stage): Promise<number | false> {
   return known?.open.join() === last && known.kept.length;
 }
 
-/** A drained version can be deleted by hand too, when the server has forgotten its workers. */
+/** An administrator can also delete a drained version, once the server has forgotten the workers that polled for it. */
 async function deletable(stage: Stage): Promise<void> {
   const buildId = `v${versions - 1}`;
   const tried = async (): Promise<boolean> => {

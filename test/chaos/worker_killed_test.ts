@@ -25,7 +25,7 @@ async function rollUnderFire(world: World, image: string, random: () => number):
   await world.observed(3, async () => {
     await world.patch(poolPath("pool"), rollTo("1.36.1", image));
     for (let kill = 0; kill < killsPerRollout; kill++) {
-      await setTimeout(500 + random() * 6500); // the moment matters in this test
+      await setTimeout(500 + random() * 6500); // a random moment is the point of this test
       world.site.ostler.worker.kill("SIGKILL");
       await world.site.ostler.worker.restart();
     }
@@ -44,7 +44,7 @@ async function bootedImages(world: World): Promise<string[]> {
   return nodes.map((node) => node.status.nodeInfo.osImage);
 }
 
-// Mulberry32: small, and the same on every machine.
+// Returns a generator of pseudo-random numbers (Mulberry32), which are the same on every machine for the same start.
 function sequence(start: number): () => number {
   let state = start >>> 0;
   return () => {

@@ -1,7 +1,7 @@
 import type { FactOverrides } from "../support/render_facts.ts";
 import { airGap } from "../support/default_profile_facts.ts";
 
-/** One recorded pool. */
+/** The input of one recorded render. */
 export interface ProfileCase {
   profile: string;
   provider: string;
@@ -27,7 +27,7 @@ const annotations = Object.fromEntries(
   Object.entries(kubelet).map(([key, value]) => [`v1.kubelet-config.machine-controller.kubermatic.io/${key}`, value]),
 );
 
-/** Cases by name; a text in several cases is recorded once, under the first of them. */
+/** Cases by name; a file's text that several cases have in common is recorded once, under the first of these cases. */
 export const profileCases: Record<string, ProfileCase> = {
   ubuntu: { profile: "osp-ubuntu", provider: "kubevirt" },
   debian: { profile: "osp-debian", provider: "openstack" },

@@ -24,7 +24,10 @@ async function render({ profile, provider, facts }: ProfileCase, profiles: Map<s
   return await renderConfig(spec, factsFor(spec, provider, facts));
 }
 
-/** The records: a list of its files for each case, and each text once, under its path and the first case with it. */
+/**
+ * Returns the records by path: for each case a list of its files, and each different text once, under the first case
+ * that has it.
+ */
 async function recordOf(cases: Record<string, ProfileCase>): Promise<Map<string, string>> {
   const profiles = new Map((await defaultProfiles()).map(({ metadata, spec }) => [metadata.name, spec]));
   const record = new Map<string, string>();

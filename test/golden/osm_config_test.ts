@@ -28,7 +28,7 @@ Deno.test.afterAll(() => closeTemplateEngines());
 
 const cases = osmCaseNames().map(osmCase);
 
-/** With the checks before rendering. */
+/** Renders a case, after the checks that Ostler makes before it renders. */
 async function configOf(of: OsmCase, change = (facts: RenderFacts): RenderFacts => facts): Promise<OsConfig> {
   const facts = factsOf(of);
   const profile = profileOf(of);
@@ -39,7 +39,7 @@ async function configOf(of: OsmCase, change = (facts: RenderFacts): RenderFacts 
 
 const configs = new Map<OsmCase, Promise<OsConfig>>();
 
-/** The same, rendered once. */
+/** Returns the config of a case, which is rendered once. */
 function knownConfigOf(of: OsmCase): Promise<OsConfig> {
   const known = configs.get(of) ?? configOf(of);
   configs.set(of, known);
@@ -55,7 +55,7 @@ function annotationsOf(of: OsmCase): Record<string, string> {
   };
 }
 
-/** As an object of Kubernetes, without fields that have no value. */
+/** Returns the spec as Kubernetes would store it, without fields that have no value. */
 function stored(spec: unknown): unknown {
   return JSON.parse(JSON.stringify(spec));
 }
@@ -89,7 +89,7 @@ for (const one of rendered) {
     Deno.test(`config of ${one.name}: is the recorded one after its second input`, () => compare(second));
     continue;
   }
-  Deno.test(`config of ${one.name}: follows its second input, which Operating System Manager does not notice`, async () => {
+  Deno.test(`config of ${one.name}: changes with its second input, where Operating System Manager keeps the outdated config`, async () => {
     const { spec, annotations } = expectedConfig(second) ?? {};
     assert.notDeepEqual(stored(specOf(await configOf(second))), spec);
     assert.deepEqual(annotationsOf(second), annotations);
@@ -97,7 +97,7 @@ for (const one of rendered) {
 }
 
 for (const one of rendered) {
-  Deno.test(`config of ${one.name}: shows the same files, and none of the secrets`, async () => {
+  Deno.test(`config of ${one.name}: has the same files with hidden secrets, and shows none of the secrets`, async () => {
     const shown = await configOf(one, hideSecrets);
     const real = await knownConfigOf(one);
     for (const phase of ["bootstrapConfig", "provisioningConfig"] as const) {
@@ -119,7 +119,10 @@ function secretsOf({ secrets, provider }: RenderFacts): string[] {
     .map((secret) => JSON.stringify(secret).slice(1, -1));
 }
 
-/** The refusals for other reasons than a template, and what each must name. */
+/**
+ * The cases that are refused for another reason than a template error, with the reason and a text that the message must
+ * contain.
+ */
 const refusals: Record<string, [RefusalReason, string]> = {
   "err-config-key": ["ProviderConfigInvalid", "noSuchKey"],
   "err-fake-provider": ["CloudConfigInvalid", '"fake"'],
@@ -138,7 +141,7 @@ const refusals: Record<string, [RefusalReason, string]> = {
   "err-utility-ignition": ["UtilityMismatch", '"ignition"'],
 };
 
-/** Refused where objects are read and written, not where a config is made. */
+/** These cases are refused where objects are read and written, and not where a config is rendered. */
 const elsewhere = ["err-missing-osp", "err-two-tokens"];
 
 for (const one of cases.filter((each) => !rendered.includes(each) && !elsewhere.includes(each.name))) {

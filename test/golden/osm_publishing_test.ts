@@ -125,7 +125,10 @@ async function cleanUp(kube: FakeKube, of: OsmCase): Promise<void> {
   assert.equal(kube.get("machinedeployments", name, namespace), undefined);
 }
 
-/** A token with the pool's label is deleted with the pool, whatever made it. */
+/**
+ * Returns the objects that remain after the pool's deletion: a token with the pool's label is deleted too, even if
+ * another program made it.
+ */
 function lasting(of: OsmCase, before: string[]): string[] {
   const tokens = of.inputs.filter(({ type }) => type === "bootstrap.kubernetes.io/token");
   return before.filter((entry) => !tokens.some(({ metadata }) => entry.endsWith(`/${metadata.name}`)));
@@ -197,7 +200,7 @@ for (const one of cases.filter(isRefused)) {
   });
 }
 
-Deno.test("differences: every case that differs is a recorded one", () => {
+Deno.test("differences: every case that differences.yaml names is recorded", () => {
   const names = osmCaseNames();
   assert.deepEqual(differingCases().filter((name) => !names.includes(name)), []);
 });

@@ -47,7 +47,7 @@ async function compareWithRecorded(of: OsmCase): Promise<void> {
   for (const phase of phases) {
     const templates = templatesOf(profile, phase);
     const texts = await render(of, templates);
-    // Host files, which are not templates, come last.
+    // The recorded host files of registries, which are not made by templates, come last and are not compared.
     const recorded = expectedConfig(of)?.spec[phase].files?.slice(0, texts.length) ?? [];
     const found = texts.map((text, index) => ({ path: templates.files[index]?.path, text }));
     const textOf = (text: string): string => differs("docker-hub-by-its-host", of.name) ? withHubHost(text) : text;
@@ -61,13 +61,14 @@ const cases = osmCaseNames().map(osmCase);
 for (const one of cases.filter(({ name }) => !name.startsWith("err-"))) {
   Deno.test(`Go templates of ${one.name}: render the recorded files`, async () => {
     await compareWithRecorded(one);
-    // Operating System Manager does not notice the second input of the others.
+    // For cases named "rot-none-" Operating System Manager does not render the second input, so no output of it is
+    // recorded.
     const second = one.name.startsWith("rot-none-") ? undefined : secondInput(one);
     if (second !== undefined) await compareWithRecorded(second);
   });
 }
 
-/** The text of Operating System Manager around Go's own message; Ostler names the file or snippet, and nothing else. */
+/** The text that Operating System Manager puts around Go's own message; Ostler names only the file or snippet. */
 const wrapper = new RegExp(
   "^log: failed to reconcile operating system config: failed to generate \\S+ osc: " +
     "failed to render bootstrapping file templates: failed to (populate OSP file template|add OSP templates): " +
@@ -97,7 +98,7 @@ for (const one of refused) {
   });
 }
 
-Deno.test("Go templates: every recorded error is compared", () => {
+Deno.test("Go templates: every case with a recorded template error is compared", () => {
   const ofTemplates = cases.filter((one) => /: template: /.test(expectedText(one, "error.txt") ?? ""));
   assert.deepEqual(refused.map(({ name }) => name), ofTemplates.map(({ name }) => name));
   assert.equal(refused.length, 19);

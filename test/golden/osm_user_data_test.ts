@@ -23,7 +23,7 @@ import {
 const isUpdate = process.env["GOLDEN"] === "update";
 const phases: Phase[] = ["bootstrap", "provisioning"];
 
-/** Why a text may differ; differences.yaml has the details. */
+/** The reasons for which a text may differ from the recorded one; differences.yaml explains them. */
 const mendings = [
   ...["commands-stay-strings", "settings-stay-strings", "quotes-in-keys-and-paths", "indentation-kept"],
   ...[
@@ -46,7 +46,7 @@ function userDataOf(of: OsmCase, phase: Phase): string {
   return generateUserData(complete(spec), phase, { name: of.deployment.metadata.name, distUpgradeOnBoot });
 }
 
-/** As recorded, a config lacks empty fields. */
+/** Adds the empty fields of a config, which the records omit. */
 function complete(spec: OsConfig): OsConfig {
   const nothing = { files: [], userSSHKeys: [] };
   const { bootstrapConfig, provisioningConfig } = spec;
@@ -80,7 +80,7 @@ for (const one of recorded) {
       });
       continue;
     }
-    Deno.test(`${phase} user-data of ${which}: is the recorded one, or fixed for a reason`, async () => {
+    Deno.test(`${phase} user-data of ${which}: equals the recorded one, or the fixed one in corrected/`, async () => {
       if (isUpdate) await rewrite(one, phase);
       const file = correctedFile(one, phase);
       const isMended = existsSync(file);
@@ -94,7 +94,7 @@ for (const one of recorded) {
   }
 }
 
-Deno.test("differences: every fix is visible in the user-data of each case that it names", () => {
+Deno.test("differences: every fix changes the user-data of each case that differences.yaml lists for it", () => {
   for (const name of mendings) {
     for (const one of recorded.filter((each) => differs(name, each.name))) {
       assert.ok(
@@ -105,7 +105,7 @@ Deno.test("differences: every fix is visible in the user-data of each case that 
   }
 });
 
-Deno.test("edge machine: its script is the recorded one, fixed for a reason", async () => {
+Deno.test("edge machine: its script equals the recorded one with the fix of differences.yaml", async () => {
   const one = osmCase("gen-edge");
   const secret = "gen-edge-kube-system-bootstrap-config";
   const kubeconfig = expectedText(one, "kubeconfig") ?? "";

@@ -5,17 +5,17 @@ import type { World } from "./world.ts";
 
 const account = "system:serviceaccount:ostler-system:ostler-";
 
-/** Controller and worker; Temporal sends no requests. */
+/** The user names of controller and worker; Temporal sends no requests to the API server. */
 export const ourUsers = [`${account}controller`, `${account}worker`];
 
-/** One request; an open watch counts once. */
+/** One request to the API server; a watch counts once, however long it is open. */
 export interface Asked {
-  /** "controller" or "worker". */
+  /** The process that sent the request: "controller" or "worker". */
   by: string;
   verb: string;
-  /** Without a query. */
+  /** Path of the request without its query. */
   path: string;
-  /** As "secrets" or "rollouts/status". */
+  /** Resource and subresource, such as "secrets" or "rollouts/status". */
   resource: string;
 }
 
@@ -27,7 +27,7 @@ interface AuditEvent {
   objectRef?: { resource?: string; subresource?: string };
 }
 
-/** The length of the log in bytes, after which later requests are logged. */
+/** Returns the length of the audit log in bytes: later requests are logged after this offset. */
 export async function askedBytes(world: World): Promise<number> {
   return (await stat(auditLogPath(world.site.stack.directory))).size;
 }
@@ -65,12 +65,15 @@ export async function asked(world: World): Promise<string[]> {
   return (await askedSince(world, 0)).map(({ by, verb, path }) => `${by} ${verb} ${path}`);
 }
 
-/** The fixed requests of each process: for its lease, and once a minute for the identity of the cluster. */
+/**
+ * Whether a process sends this request even when nothing changes: for its lease, or once a minute for the identity of
+ * the cluster.
+ */
 export function isOfProcess(request: string): boolean {
   return request.includes("/leases") || request.endsWith(" get /api/v1/namespaces/kube-system");
 }
 
-/** Returns the same without the fixed requests. */
+/** Returns the requests as "user verb path", without those that each process sends even when nothing changes. */
 export async function askedForWork(world: World): Promise<string[]> {
   return (await asked(world)).filter((request) => !isOfProcess(request));
 }

@@ -22,7 +22,7 @@ interface MachineSeen {
   status?: { nodeRef?: { name: string } };
 }
 
-/** On a pool "pool" that has converged with 2 machines, and awaits one more that never requests a certificate. */
+/** Needs a pool "pool" that has converged with 2 machines, and a third machine that never requests a certificate. */
 export async function proveApproval(world: World): Promise<void> {
   await proveApproved(world);
   const awaited = await awaitedMachine(world);
@@ -54,7 +54,7 @@ export async function proveApproval(world: World): Promise<void> {
   }
 }
 
-/** The controller approved all existing ones. */
+/** Expects that the controller has approved all existing certificate requests. */
 export async function proveApproved(world: World): Promise<void> {
   const requests = await world.list<V1CertificateSigningRequest>(requestsPath);
   const reasons = requests.map(({ status }) => status?.conditions?.[0]?.reason);
@@ -87,7 +87,7 @@ async function tokenOf(world: World, pool: string): Promise<KubeConfig> {
   return readBootstrapKubeconfig(Buffer.from(secret?.data.kubeconfig ?? "", "base64").toString());
 }
 
-/** A token without a pool, like those of earlier versions and of other tools. */
+/** Creates a bootstrap token that names no pool, like tokens of earlier versions and of other tools. */
 async function strangerToken(world: World, like: KubeConfig): Promise<KubeConfig> {
   const [id, secret] = ["strang", "0123456789abcdef"];
   await world.create("/api/v1/namespaces/kube-system/secrets", {
@@ -105,7 +105,7 @@ async function strangerToken(world: World, like: KubeConfig): Promise<KubeConfig
   return config;
 }
 
-/** Returns the name of the request. */
+/** Requests a certificate for the node, and returns the name of the CertificateSigningRequest. */
 async function ask(bootstrap: KubeConfig, node: string): Promise<string> {
   // One connection per identity, because a connection keeps its credentials.
   const connection = connectWith(bootstrap.exportConfig());
@@ -131,7 +131,7 @@ async function requestOf(world: World, name: string): Promise<V1CertificateSigni
   return await world.get<V1CertificateSigningRequest>(`${requestsPath}/${name}`) ?? { spec: {} as never };
 }
 
-/** The reason why the controller skipped it, from its log. */
+/** Waits for the controller's log line about a skipped request, and returns the reason in it. */
 async function reasonFor(world: World, name: string): Promise<string> {
   const log = join(world.site.stack.directory, "logs", "controller.log");
   return await world.until(`a word about "${name}"`, async () => {

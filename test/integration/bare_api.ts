@@ -13,7 +13,7 @@ import { toolNames } from "./world.ts";
 
 /** Differences from the default server. */
 export interface BareOptions {
-  /** Another binary. */
+  /** Path of another kube-apiserver binary. */
   readonly binary?: string;
   /** A minor version to emulate, such as `1.33`. */
   readonly emulatedVersion?: string;
@@ -25,11 +25,11 @@ export interface BareApi {
   readonly kubeconfig: string;
   readonly apiServer: ApiServer;
   readonly processes: Supervisor;
-  /** Ends with the server. */
+  /** Folder of the server's files, which is deleted when the server ends. */
   readonly directory: string;
 }
 
-/** Runs a test on its own server. */
+/** Runs a test on an API server of its own. */
 export async function withApi(
   test: (server: BareApi) => Promise<void>,
   { binary, emulatedVersion }: BareOptions = {},

@@ -14,7 +14,7 @@ import type { World } from "./world.ts";
 
 export const control = { ...lone, size: 3, max: 4 };
 const workers = { ...alpha, size: 2, max: 3 };
-/** Of both groups. */
+/** Number of machines of both groups. */
 export const machines = control.size + workers.size;
 /** The longest time without an acknowledged write while control planes are replaced. */
 const mostDownMs = 15_000;
@@ -55,7 +55,10 @@ export async function giveAccess(world: World, { cluster: { credentials } }: Etc
   await world.create("/api/v1/namespaces/kube-system/secrets", { metadata: { name: "ostler-etcd" }, stringData });
 }
 
-/** Its budget is one that no policy may set for control planes. */
+/**
+ * Returns the policy of the control planes; its budget of 3 machines must have no effect, because control planes are
+ * replaced one at a time.
+ */
 function policyWith(url: string): object {
   return {
     ...{ apiVersion: "ostler.dev/v1alpha1", kind: "RolloutPolicy", metadata: { name: control.name } },
@@ -73,14 +76,14 @@ export function running({ cloud }: Scene["ground"]): CloudInstance[] {
   return cloud.instances(control.id).filter(({ state }) => state === "Ready");
 }
 
-/** Each machine is a voter, and the cluster has no other member. */
+/** Expects each machine to be a voter of etcd, and etcd to have no other member. */
 export async function membersAre({ cluster }: EtcdGround, instances: readonly CloudInstance[]): Promise<void> {
   const members = await cluster.members();
   assert.deepEqual(members.map(({ name = "" }) => name).sort(), instances.map(({ node }) => node).sort());
   assert.ok(members.every(({ isLearner = false }) => !isLearner));
 }
 
-/** No acknowledged write is lost, and none took too long. */
+/** Expects that no acknowledged write is lost, and that the time without an acknowledged write is short. */
 export function assertSteady({ acknowledged, lost, downMs }: SteadyEtcdReport): void {
   assert.deepEqual(lost, []);
   assert.ok(

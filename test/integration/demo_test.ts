@@ -14,7 +14,10 @@ import { poolPath, type RolloutStatus, rollTo } from "./pool_objects.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Longer than a lease lasts, and than a client waits for an answer. */
+/**
+ * Milliseconds for which the API server is suspended: longer than a lease lasts, and than a client waits for a
+ * response.
+ */
 const asleepMs = 50_000;
 
 Deno.test("deno task demo: keeps its promises, and with --keep survives an API server that is suspended for 50 s", async (t) => {
@@ -43,7 +46,7 @@ Deno.test("deno task demo: keeps its promises, and with --keep survives an API s
     process.kill(apiServer, "SIGCONT");
     assert.match(await demo.line("err", /"controller" .*restarting/), /restarting in 1 s$/);
   });
-  await t.step("manages the pool as before", () => rolls(kubeconfig));
+  await t.step("manages the pool again as before", () => rolls(kubeconfig));
   assert.equal(await demo.end(), 0);
 });
 

@@ -1,4 +1,4 @@
-/** Has credentials renewed before their time. */
+/** Lets credentials be renewed before they are due. */
 import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import type { World } from "./world.ts";
 
@@ -11,7 +11,7 @@ export async function renewNow(world: World, pools: readonly string[]): Promise<
   await world.temporal.schedule.getHandle("renew-credentials").trigger();
 }
 
-/** Waits until they are. */
+/** Waits until the credentials of the pools are renewed. */
 export async function untilRenewed(world: World, pools: readonly string[]): Promise<void> {
   for (const name of pools) {
     await world.until(`the renewal of "${name}"`, async () => {

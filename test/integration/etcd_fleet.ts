@@ -10,19 +10,22 @@ import { Supervisor } from "../../deploy/local/process/supervisor.ts";
 import { resolveTools } from "../../deploy/local/tools/resolve_tools.ts";
 import { EtcdCluster, type EtcdPlace } from "../support/etcd_cluster.ts";
 
-/** The etcd, and the controls of the machines that a story needs. */
+/** The simulated machines of all groups, and the etcd of the control planes. */
 export class EtcdFleet implements GroupFleet {
   readonly #machines: GroupMachines;
   readonly #world: FleetWorld;
   readonly #supervisor: Supervisor;
-  /** Members join one after the other. */
+  /** The last join that was begun: members join one after the other. */
   #joining: Promise<void> = Promise.resolve();
   #made = 0;
   /** First numbers of the addresses of members: loopback, and unique to the story. */
   readonly #net = `127.${randomInt(64, 128)}.${randomInt(1, 255)}`;
-  /** The fault of the next machine that joins: before its member is added, or when it is a learner; each once. */
+  /**
+   * Each function is called once, while the next machine joins: before its member is added, and when the member is a
+   * learner.
+   */
   readonly befalls: { beforeAdded?: () => Promise<void>; onceAdded?: () => Promise<void> } = {};
-  /** Failures of members on join or end. */
+  /** Errors while members joined or ended. */
   readonly troubles: unknown[] = [];
 
   private constructor(readonly etcd: EtcdCluster, world: FleetWorld, supervisor: Supervisor) {
@@ -36,7 +39,7 @@ export class EtcdFleet implements GroupFleet {
     });
   }
 
-  /** Its keys exist before any machine: they are in the Secret that a worker reads. */
+  /** Creates the etcd's keys before any machine exists, because a worker reads them from a Secret. */
   static async ground(): Promise<EtcdGround> {
     const directory = await mkdtemp(join(tmpdir(), "ostler-etcd-"));
     const supervisor = new Supervisor({ directory });
@@ -67,7 +70,7 @@ export class EtcdFleet implements GroupFleet {
     this.#machines.changed(instance, change);
   }
 
-  /** Machine and member are lost for good, and the cloud has not noticed. */
+  /** Loses machine and member for good, without the cloud noticing. */
   async lose({ providerId, node }: CloudInstance): Promise<void> {
     this.#machines.lose(providerId);
     await this.etcd.forget(node);

@@ -24,14 +24,14 @@ import type { EtcdMember, EtcdSurvey } from "../../workflows/contracts/mod.ts";
 import { EtcdCluster, type EtcdPlace } from "../support/etcd_cluster.ts";
 import { eventually } from "../support/eventually.ts";
 
-/** The time limit for every call, whatever does not respond. */
+/** Time limit (ms) for every call of Ostler to etcd, even when members do not respond. */
 const longestMs = 15_000;
 
 interface Scene {
   cluster: EtcdCluster;
   access: EtcdAccess;
   places: EtcdPlace[];
-  /** One more machine. */
+  /** A machine whose member is not part of the cluster at first. */
   newcomer: EtcdPlace;
   directory: string;
   look: () => Promise<EtcdSurvey>;
@@ -111,7 +111,7 @@ Deno.test("etcd: a survey of a healthy cluster has all of its members, and is co
   });
 });
 
-Deno.test("etcd: a member shows when its certificate expires to a client without one, and a suspended member is unknown", async () => {
+Deno.test("etcd: a client without a certificate reads when a member's certificate expires; a suspended member's is unknown", async () => {
   await withEtcd({ voters: 1 }, async ({ cluster, places: [place] }) => {
     const server = { host: place?.address ?? "", port: 2379 };
     const served = await readServed(server);
@@ -146,7 +146,7 @@ Deno.test("etcd: a suspended member is reported as not responding, and blocks th
   });
 });
 
-Deno.test("etcd: a lost quorum is reported as a value, and nothing is removed then", async () => {
+Deno.test("etcd: a lost quorum is a result of the survey and not an error, and prevents the removal of members", async () => {
   await withEtcd({}, async ({ cluster, access, look }) => {
     await Promise.all([cluster.kill("cp-1"), cluster.kill("cp-2")]);
     const survey = await inTime(look);
@@ -310,7 +310,9 @@ Deno.test("etcd: a snapshot is stored completely, with its own digest, in a fold
   });
 });
 
-/** Undefined while etcd treats new members as unhealthy, for some seconds. */
+/**
+ * Removes a member; returns undefined while etcd refuses because it treats new members as unhealthy, for some seconds.
+ */
 async function removed(access: EtcdAccess, survey: EtcdSurvey, id: string): Promise<"Removed" | "Absent" | undefined> {
   try {
     return await removeMember(access, survey, id);

@@ -9,7 +9,7 @@ import { inSharedWorld } from "./shared_world.ts";
 import type { World } from "./world.ts";
 
 const group = "/apis/ostler.dev/v1alpha1/namespaces/kube-system";
-/** Bounds a story that hangs; required times are measured separately. */
+/** Time limit (ms) that ends a story that hangs; the times that are promised are measured separately. */
 const longestMs = 120_000;
 
 interface Node {
@@ -17,7 +17,7 @@ interface Node {
   spec: { unschedulable?: boolean };
 }
 
-/** The state of the Nodes: cordoned ones, and those that ask for a lock or hold one. */
+/** Reads which nodes are cordoned, and which ask for a lock or hold one. */
 class Locks implements Disposable {
   /** Maximum number of nodes that were cordoned, or held a lock, in one read. */
   mostOut = 0;
@@ -44,7 +44,7 @@ class Locks implements Disposable {
     return lockOf((await this.#world.get<Node>(`/api/v1/nodes/${node}`))?.metadata.annotations);
   }
 
-  /** It has asked, and waits until it is due. */
+  /** Waits until the node has asked for the lock and does not hold it yet. */
   async waits(node: string): Promise<void> {
     await eventually(`"${node}" to wait for its turn`, async () => (await this.of(node))?.held === 0, {
       withinMs: longestMs,
@@ -54,7 +54,7 @@ class Locks implements Disposable {
 
 type Verb = "pre-reboot" | "steady-state";
 
-/** Zincati, on every node. */
+/** Simulates Zincati, the FleetLock client of Fedora CoreOS, on every node. */
 class Clients {
   readonly #url: string;
   readonly #idOf: (node: string) => string;
@@ -64,7 +64,7 @@ class Clients {
     this.#idOf = idOf;
   }
 
-  /** Sends one request until it is cancelled; status 0 without a response. */
+  /** Sends one request, which `signal` cancels; returns status 0 if no response came. */
   async ask(node: string, verb: Verb, signal?: AbortSignal): Promise<{ status: number; kind?: string }> {
     const bound = AbortSignal.timeout(longestMs);
     try {
@@ -82,7 +82,7 @@ class Clients {
     }
   }
 
-  /** As the protocol defines: a client retries until the answer is 200. */
+  /** Retries until the answer is 200, as the FleetLock protocol requires of a client. */
   async askOn(node: string, verb: Verb): Promise<void> {
     await eventually(`${verb} of "${node}"`, async () => (await this.ask(node, verb)).status === 200, {
       withinMs: longestMs,
@@ -122,7 +122,7 @@ async function takesTurns(
   await clients.askOn(one, "pre-reboot");
   assert.deepEqual(await locks.cordoned(), [one]);
 
-  // One dies while it waits: it keeps its position, and uses no slot.
+  // A client dies while its node waits for the lock: the node keeps its position, and uses no slot of the budget.
   const dying = new AbortController();
   const second = clients.ask(two, "pre-reboot", dying.signal);
   await locks.waits(two);
@@ -142,7 +142,7 @@ async function takesTurns(
   ground.nodes.delete(two);
   await third;
   assert.deepEqual(await locks.cordoned(), [three]);
-  // When the next node holds the lock, not when it receives the answer.
+  // Measures when the next node holds the lock, and not when its client receives the answer.
   const { held = 0 } = await locks.of(three) ?? {};
   assert.ok(held > 0 && held - deletedAt < 60_000, `The lock of a deleted node was free after ${held - deletedAt} ms`);
 

@@ -6,7 +6,10 @@ import { testInWorld } from "./shared_world.ts";
 import type { World } from "./world.ts";
 
 const bad = "docker://images.example/ubuntu:bad";
-/** A rollout reverts a bad spec this often; afterwards it is only held. */
+/**
+ * Maximum number of times that a rollout reverts the same bad spec; after that the machines of the bad spec are only
+ * held.
+ */
 const takenBackAtMost = 30;
 const labels = { tool: "gitops" };
 
@@ -17,7 +20,8 @@ const title =
 testInWorld(title, { script: { faults } }, async (world) => {
   await world.create(poolsPath(), machineDeployment({ replicas: 2, labels }));
   await world.untilPhase("pool", "Converged");
-  // Only then: on a busy computer good machines may take longer.
+  // The short deadlines apply only to the next rollout: on a busy computer the good machines of the first one may take
+  // longer.
   const [instance, address, registered, ready] = Array(4).fill("20s");
   const join = { instance, address, registered, ready, attempts: 0 };
   await world.create(policiesPath(), rolloutPolicy("gitops", { onFailure: "Rollback", join }, labels));
@@ -32,7 +36,7 @@ testInWorld(title, { script: { faults } }, async (world) => {
   assert.ok(papers <= takenBackAtMost + 1, `Only ${papers} Machine objects were pending`);
 });
 
-// The pace of the tool is essential: it never waits for the effect.
+// Applies the bad spec at the pace of a GitOps tool, which never waits for the effect.
 async function insist(world: World): Promise<void> {
   const held = new AbortController();
   const tool = applyUntil(world, held.signal);

@@ -5,7 +5,10 @@ interface Phase {
   userSSHKeys?: string[];
 }
 
-/** Made from a published config: each file has its own text, with the token where the config hides it. */
+/**
+ * Returns a profile made from a published config: the template of each file is the file's text, with the token where
+ * the config hides it.
+ */
 export function goProfileOf(name: string, version: string, config: Record<string, unknown>): object {
   const { cloudProvider, bootstrapConfig, provisioningConfig, ...rest } = config as {
     cloudProvider: { name: string };
@@ -23,7 +26,7 @@ export function goProfileOf(name: string, version: string, config: Record<string
   };
 }
 
-// Host files of registries are added to every profile.
+// The renderer adds the host files of registries to every profile, so a profile must not contain them.
 function templatesOf({ userSSHKeys: _, files = [], ...rest }: Phase): Phase {
   const own = files.filter(({ path }) => !path.startsWith("/etc/containerd/certs.d/"));
   return { ...rest, files: own.map((file) => ({ ...file, content: { inline: templateOf(file.content.inline) } })) };

@@ -1,4 +1,7 @@
-/** A group is rolled while its worker is killed at calls to the cloud, and a foreign observer watches. */
+/**
+ * A scaling group is rolled while its worker is killed at calls to the cloud; an independent observer checks the
+ * promises.
+ */
 import assert from "node:assert/strict";
 import type { Call, Fault } from "../../deploy/local/cloud/groups/group_api.ts";
 import type { GroupSpec } from "../../deploy/local/cloud/groups/group_cloud.ts";
@@ -14,10 +17,13 @@ const group: GroupSpec = {
   ...{ min: 1, max: 6, size: 3, zones: ["a", "b", "c"], template: { image: first.image, disk: "20G" } },
 };
 
-/** It is killed at one of this many reads. */
+/** By default the worker is killed at a random read of the cloud, on average at one of this many. */
 const usualReads = 60;
 
-/** Rolls the group once; every changing call is interrupted the first time, before or after its effect. */
+/**
+ * Rolls the group once: every changing call to the cloud is interrupted at its first attempt, before or after its
+ * effect.
+ */
 export async function rollAmongKills(seed: number): Promise<void> {
   const killer = new Killer(seed);
   await using ground = new GroupGround({ fault: (call) => killer.at(call) });
@@ -39,7 +45,7 @@ export async function rollAmongKills(seed: number): Promise<void> {
   });
 }
 
-/** Interrupts calls, and kills the worker that sent them. */
+/** Interrupts calls to the cloud, and kills the worker that sent them. */
 export class Killer {
   kills = 0;
   #world: World | undefined;
@@ -48,7 +54,7 @@ export class Killer {
   readonly #random: () => number;
   readonly #oneReadOf: number;
 
-  /** It is killed at one of this many reads, and at every other change. */
+  /** Kills the worker at one of `oneReadOf` reads on average, and at every other changing call. */
   constructor(seed: number, oneReadOf = usualReads) {
     this.#random = randomStream(seed, "kills");
     this.#oneReadOf = oneReadOf;
@@ -58,7 +64,7 @@ export class Killer {
     this.#world = world;
   }
 
-  /** No process is killed any more. */
+  /** Stops killing the worker, and waits until the worker has been restarted. */
   async end(): Promise<void> {
     this.#world = undefined;
     await this.#restarting;
@@ -71,13 +77,13 @@ export class Killer {
       if (this.#random() * this.#oneReadOf < 1) this.kill();
       return undefined;
     }
-    // The next attempt is not interrupted.
+    // Every other changing call succeeds, so that a retry is not interrupted again.
     if (this.#changes++ % 2 === 1) return undefined;
     this.kill();
     return this.#random() < 0.5 ? "CutBefore" : "CutAfter";
   }
 
-  /** Now, whatever it does; not before there is one to watch. */
+  /** Kills and restarts the worker at once; does nothing unless a world is watched. */
   kill(): void {
     if (!this.#world) return;
     const { site: { ostler: { worker } } } = this.#world;

@@ -22,14 +22,14 @@ import type { World } from "./world.ts";
 export type Scene = GroupScene<World>;
 export type GroupStory = Story<World>;
 
-/** Machines come up in seconds. */
+/** Deadlines of the join stages in seconds; simulated machines become Ready within one second or two. */
 const joinSeconds: JoinSeconds = { instance: 4, address: 5, registered: 9, ready: 11 };
-/** Longer than the longest poll interval at rest. */
+/** Milliseconds that are longer than the longest poll interval while nothing changes. */
 const idleMs = 3_000;
 
 /**
- * Runs the stories one after the other in one world, with a foreign observer; each leaves nothing behind, and a failed
- * one ends them, which keeps the logs.
+ * Runs the stories one after the other in one world, with an independent observer. Each story must restore the initial
+ * state; a failed story ends the test, which keeps the logs.
  */
 export async function tellGroupStories(
   t: Deno.TestContext,
@@ -49,7 +49,7 @@ export interface Setting {
   mayRevive?: boolean;
   /** The type of machines; by default simulated. */
   fleet?: (world: FleetWorld) => Promise<GroupFleet>;
-  /** Before there are groups. */
+  /** Runs before any group exists. */
   prepare?: (world: World) => Promise<void>;
 }
 
@@ -66,7 +66,7 @@ export async function inScene(
     isUnready: (instance) => befalls.isUnready?.(instance) ?? false,
     isSilent: (instance) => befalls.isSilent?.(instance) ?? false,
     ...(fleet ? { fleet } : {}),
-    // A deleted object is reported before it disappears.
+    // An instance that is being deleted stays visible for a second before it disappears.
     seconds: { boot: 0.4, ready: 0.2, gone: 1 },
   });
   await withWorld({ settings: ground.settings, mayRevive }, async (world) => {

@@ -1,6 +1,7 @@
 /**
- * Failures of scaling groups that need real parts: an API server that counts budgets, or is down, the command line, a
- * Schedule. All others run over an API server in memory (`../workflow/scaling_group_*_test.ts`).
+ * Failures of scaling groups that need real parts: an API server that enforces PodDisruptionBudgets or is down, the
+ * command line, or a Temporal Schedule. All other failures are tested with an API server in memory
+ * (`../workflow/scaling_group_*_test.ts`).
  */
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
@@ -72,7 +73,8 @@ async function awayWhilePairing(scene: Scene): Promise<void> {
   const { node } = await askAndOrder(scene, "image-15");
   await world.until("its node", async () => (await nodesOf(world)).includes(node));
   const apiServer = world.site.stack.processes.get("kube-apiserver");
-  // Nodes that cannot renew their leases become NotReady during a long outage, so the cloud reports which run.
+  // During a long outage nodes cannot renew their leases and become NotReady, so instances are counted as running by
+  // the cloud's report.
   observer.expect("alpha", alpha.size, 0);
   observer.mayFail = true;
   let fewest = Infinity;
@@ -112,7 +114,7 @@ async function protects({ ground, world }: Scene): Promise<void> {
   });
   assert.equal(kept.state, "Ready");
   const plan = JSON.parse(await ostler(world, ["plan", "sg/alpha", "-o", "json"]));
-  assert.deepEqual(plan.plan.stays, [`until the cloud no longer protects them: ${id}`]);
+  assert.deepEqual(plan.plan.stays, [`until the cloud no longer protects these machines: ${id}`]);
   assert.match(await ostler(world, ["status", "nodeversion/constellation-version"]), /sg\/alpha +2\/3 /);
   ground.cloud.set(kept.providerId, { isProtected: false });
   await upToDate(world, version, alpha.size);
@@ -141,7 +143,7 @@ async function lookedFor(scene: Scene): Promise<void> {
   const before = await all();
   befalls.fault = ({ method, path }) => method === "GET" && path === "/groups" ? "Partial" : undefined;
   await look(scene);
-  // The first one of the cloud was left out.
+  // The partial list of groups omitted the first group of the cloud, "alpha".
   const kept = (await all()).find(({ spec }) => spec.groupId === alpha.id);
   assert.deepEqual([kept?.metadata.name, kept?.metadata.labels?.["pool"]], ["alpha", "alpha"]);
   assert.equal(

@@ -32,7 +32,7 @@ const holds = fileURLToPath(new URL("../../deploy/kubernetes/admission/hold_new_
 const main = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 const secretsPath = "/api/v1/namespaces/kube-system/secrets";
 
-// Reports the attempts.
+// The test's title shows whether the real binary or the simulated rules of Operating System Manager are used.
 const other = binary ? "Operating System Manager" : `Operating System Manager, played as ${osmVariable} names none,`;
 
 testInWorld(
@@ -75,13 +75,17 @@ async function osmWorks(world: World, osm: Osm): Promise<void> {
   for (const name of pools) {
     await world.until(`what Operating System Manager makes for "${name}"`, () => isMadeByOsm(world, name));
   }
-  // The simulated one renders nothing that boots.
+  // The simulated Operating System Manager renders nothing that boots, so the test waits only for the machine's
+  // user-data Secret.
   await scalesUp(world, "one", async ({ metadata: { name } }) => {
     return (await world.list<Found>(secretsPath)).some((secret) => secret.metadata.name.startsWith(`userdata-${name}`));
   });
 }
 
-/** One more machine joins as far as necessary, and is deleted: that one, and no other. */
+/**
+ * Adds a machine to the pool, waits until `hasCome` accepts the machine, and expects the scale-down to delete this
+ * machine only.
+ */
 async function scalesUp(world: World, pool: string, hasCome: (machine: Found) => Promise<boolean>): Promise<void> {
   const known = new Set(await machines(world));
   await world.patch(poolPath(pool), { spec: { replicas: 3 } });

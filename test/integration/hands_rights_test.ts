@@ -1,5 +1,6 @@
 /**
- * Permissions to make a hand, on a real API server: the worker may, in one form, and everything else is refused.
+ * Permissions to create a hand, which is a pod that executes an order on a node, on a real API server. Only the worker
+ * may create hands, and only in one form.
  */
 import { type Cluster, openCluster } from "../../activities/cluster.ts";
 import { deepEqual, equal, match, rejects } from "node:assert/strict";
@@ -40,21 +41,21 @@ const programs = ["kubeadm", "kubelet", "kubectl"].map((name) => ({
 
 type Change = (pod: Pod) => void;
 
-/** A hand, with small differences. */
+/** Returns the pod of a hand, changed by `change`. */
 function hand(change: Change = () => undefined): Pod {
   const pod = JSON.parse(JSON.stringify(podOf(osCommandOf(order), image, Date.now()))) as Pod;
   change(pod);
   return pod;
 }
 
-/** A hand that upgrades Kubernetes, with small differences. */
+/** Returns the pod of a hand that upgrades Kubernetes, changed by `change`. */
 function upgradeHand(change: Change = () => undefined): Pod {
   const pod = JSON.parse(JSON.stringify(podOf(upgradeHandOf(upgrade, programs), image, Date.now()))) as Pod;
   change(pod);
   return pod;
 }
 
-/** A hand that renews certificates, with small differences. */
+/** Returns the pod of a hand that renews certificates, changed by `change`. */
 function renewalHand(change: Change = () => undefined): Pod {
   const { verb: _, digest: __, ...order } = upgrade;
   const pod = JSON.parse(JSON.stringify(podOf(renewalHandOf(order), image, Date.now()))) as Pod;
@@ -67,7 +68,7 @@ const inSpec = (more: Record<string, unknown>): Change => ({ spec }) => void Obj
 const argument = (at: number, word: string): Change => ({ spec }) =>
   void (spec.containers[0]?.args.splice(at, 1, word));
 
-/** The single difference from a hand. */
+/** Pods that differ from a hand in one property, which the first text names. */
 const nearly: [string, Change][] = [
   ["another image", inHand({ image: `registry.example/other@${digest}` })],
   ["its image by tag", inHand({ image: "registry.example/hands:1" })],
@@ -97,7 +98,7 @@ const nearly: [string, Change][] = [
 const kubeadm = (path: string, hash: string, url: string): Change => argument(5, `${path} ${hash} ${url}`);
 const [released] = programs.map(({ url }) => url);
 
-/** The single difference from a hand that upgrades Kubernetes. */
+/** Pods that differ from a hand that upgrades Kubernetes in one property, which the first text names. */
 const nearlyUpgrades: [string, Change][] = [
   ["the script of another hand", inHand({ command: hand().spec.containers[0]?.["command"] })],
   ["a changed script", inHand({ command: ["/bin/sh", "-c", "exec /bin/sh /hands/upgrade.sh; reboot", "hand"] })],
@@ -124,7 +125,7 @@ const nearlyUpgrades: [string, Change][] = [
   ["the host's files", inSpec({ volumes: [{ name: "scripts", hostPath: { path: "/" } }] })],
 ];
 
-/** The single difference from a hand that renews certificates. */
+/** Pods that differ from a hand that renews certificates in one property, which the first text names. */
 const nearlyRenewals: [string, Change][] = [
   ["the verb of an upgrade", argument(0, "Kubelet")],
   ["another verb", argument(0, "Reset")],
@@ -135,7 +136,7 @@ const nearlyRenewals: [string, Change][] = [
 
 const pods = (namespace = "ostler-hands"): string => `/api/v1/namespaces/${namespace}/pods`;
 
-/** The refusal of the API server for such a pod; "" if it accepts. */
+/** Returns the refusal of the API server for such a pod; "" if it accepts. */
 async function refusalOf(api: ApiConnection, pod: Pod, namespace = "ostler-hands"): Promise<string> {
   return await refused(() => api.call({ method: "POST", path: `${pods(namespace)}?dryRun=All`, body: pod }));
 }
@@ -187,50 +188,53 @@ async function workerMakesHands(t: Deno.TestContext, server: BareApi): Promise<v
     async () => deepEqual(await rightsOf(api), all),
   );
   const isTaken = async (): Promise<void> => equal(await refusalOf(api, hand()), "");
-  await t.step("hands: the worker makes none without an image", async () => {
+  await t.step("hands: the worker cannot create one while no image is configured", async () => {
     const isRefused = async (): Promise<void> => match(await refusalOf(api, hand()), /a hand must have the image/);
     await waitUntil(isRefused, { what: "the limits", timeoutMs: 20_000 });
   });
   await nameImage(server.api, { image });
   await waitUntil(isTaken, { what: "a hand to be accepted", timeoutMs: 20_000 });
   for (const [what, change] of nearly) {
-    await t.step(`hands: the worker makes none with ${what}`, async () => {
+    await t.step(`hands: the worker cannot create one with ${what}`, async () => {
       match(await refusalOf(api, hand(change)), /403 .*: a hand /);
     });
   }
-  await t.step("hands: the worker makes one that renews certificates, which downloads nothing", async () => {
+  await t.step("hands: the worker creates one that renews certificates, which downloads nothing", async () => {
     equal(await refusalOf(api, renewalHand()), "");
   });
   for (const [what, change] of nearlyRenewals) {
-    await t.step(`hands: the worker makes none that renews certificates with ${what}`, async () => {
+    await t.step(`hands: the worker cannot create one that renews certificates with ${what}`, async () => {
       match(await refusalOf(api, renewalHand(change)), /403 .*: a hand /);
     });
   }
-  await t.step("hands: the worker makes none that upgrades Kubernetes without a list of servers", async () => {
+  await t.step("hands: the worker cannot create one that upgrades Kubernetes without a list of servers", async () => {
     match(await refusalOf(api, upgradeHand()), /403 .*: a hand must download only from/);
   });
   await nameImage(server.api, { downloads: "https://dl.k8s.io/" });
   const isUpgraded = async (): Promise<void> => equal(await refusalOf(api, upgradeHand()), "");
   await waitUntil(isUpgraded, { what: "an upgrade to be accepted", timeoutMs: 20_000 });
   for (const [what, change] of nearlyUpgrades) {
-    await t.step(`hands: the worker makes none that upgrades Kubernetes with ${what}`, async () => {
+    await t.step(`hands: the worker cannot create one that upgrades Kubernetes with ${what}`, async () => {
       match(await refusalOf(api, upgradeHand(change)), /403 .*: a hand /);
     });
   }
-  await t.step("hands: an administrator may allow another server of components, or none", async () => {
-    const mirror = upgradeHand(kubeadm("/opt/bin/kubeadm", digest, "http://10.0.0.1:5000/k8s/kubeadm"));
-    const becomes = (pod: Pod, pattern: RegExp): Promise<void> =>
-      waitUntil(async () => match(await refusalOf(api, pod), pattern), { what: "the new limits", timeoutMs: 20_000 });
-    await becomes(mirror, /a hand must download only from/);
-    await nameImage(server.api, { downloads: "https://dl.k8s.io/ http://10.0.0.1:5000/k8s/" });
-    await becomes(mirror, /^$/);
-    for (const downloads of ["https://dl.k8s.io", "https://", null]) {
-      await nameImage(server.api, { downloads });
-      await becomes(upgradeHand(), /a hand must download only from/);
-    }
-    await nameImage(server.api, { downloads: "https://dl.k8s.io/" });
-    await becomes(upgradeHand(), /^$/);
-  });
+  await t.step(
+    "hands: an administrator may allow another server for the downloads of components, or no server",
+    async () => {
+      const mirror = upgradeHand(kubeadm("/opt/bin/kubeadm", digest, "http://10.0.0.1:5000/k8s/kubeadm"));
+      const becomes = (pod: Pod, pattern: RegExp): Promise<void> =>
+        waitUntil(async () => match(await refusalOf(api, pod), pattern), { what: "the new limits", timeoutMs: 20_000 });
+      await becomes(mirror, /a hand must download only from/);
+      await nameImage(server.api, { downloads: "https://dl.k8s.io/ http://10.0.0.1:5000/k8s/" });
+      await becomes(mirror, /^$/);
+      for (const downloads of ["https://dl.k8s.io", "https://", null]) {
+        await nameImage(server.api, { downloads });
+        await becomes(upgradeHand(), /a hand must download only from/);
+      }
+      await nameImage(server.api, { downloads: "https://dl.k8s.io/" });
+      await becomes(upgradeHand(), /^$/);
+    },
+  );
   for (const namespace of ["default", "kube-system", "ostler-system"]) {
     const pod = hand(({ metadata }) => void (metadata["namespace"] = namespace));
     await t.step(
@@ -288,7 +292,10 @@ async function orderIsCarriedOut(t: Deno.TestContext, server: BareApi): Promise<
   });
 }
 
-/** Hands that were just installed: their limits are visible before the parameters of these. */
+/**
+ * Tests hands that were just installed: the API server may see their admission policy before the ConfigMap with its
+ * parameters.
+ */
 async function triesAgainWithoutImage(t: Deno.TestContext, server: BareApi): Promise<void> {
   const path = "/api/v1/namespaces/ostler-hands/configmaps";
   await server.api.call({ method: "DELETE", path: `${path}/ostler-hands-image` });
@@ -302,7 +309,8 @@ async function triesAgainWithoutImage(t: Deno.TestContext, server: BareApi): Pro
   });
   const metadata = { name: "ostler-hands-image" };
   await server.api.call({ method: "POST", path, body: { metadata, data: { image } } });
-  // A pod of that name is still being deleted, which is checked after the limits.
+  // The request may fail with 409, because a pod of that name is still being deleted; the API server checks that after
+  // admission.
   const isLetPass = async (): Promise<void> => match(await refusalOf(api, hand()).catch(String), /^$| 409 /);
   await waitUntil(isLetPass, { what: "a hand to be admitted", timeoutMs: 20_000 });
 }
@@ -313,10 +321,13 @@ async function nobodyElseDoes(t: Deno.TestContext, server: BareApi): Promise<voi
   await waitUntil(async () => match(await refusalOf(tenant, hand()), /only Ostler's worker/), {
     ...{ what: "the permissions of the tenant", timeoutMs: 20_000 },
   });
-  await t.step("hands: an administrator of the cluster makes none", async () => {
+  await t.step("hands: an administrator of the cluster cannot create one", async () => {
     match(await refusalOf(server.api, hand()), /only Ostler's worker may create pods/);
   });
-  await t.step("hands: the controller makes none", async () => match(await refusalOf(controller, hand()), /403/));
+  await t.step(
+    "hands: the controller cannot create one",
+    async () => match(await refusalOf(controller, hand()), /403/),
+  );
   for (const serviceAccount of ["default", "ostler-hand"]) {
     const account = { serviceAccount, namespace: "ostler-hands" };
     using api = await ApiConnection.open(

@@ -11,19 +11,19 @@ import { runCommand } from "../../deploy/local/tools/run_command.ts";
 import type { Deployment } from "../support/chart_objects.ts";
 import { withApi } from "./bare_api.ts";
 
-/** Objects that are not being deleted: CRDs and namespaces remain for a while. */
+/** Returns the objects that are not being deleted, because CRDs and namespaces remain visible for a while. */
 async function standing<T extends ManifestObject>(api: ApiConnection, path: string): Promise<T[]> {
   const { items } = await api.call({ method: "GET", path }) as { items: T[] };
   return items.filter(({ metadata }) => !("deletionTimestamp" in metadata));
 }
 
-/** Image by Deployment. */
+/** Returns the image of each Deployment by name. */
 async function imagesOf(api: ApiConnection): Promise<Record<string, string>> {
   const found = await standing<Deployment>(api, "/apis/apps/v1/namespaces/ostler-system/deployments");
   return Object.fromEntries(found.map(({ metadata, spec }) => [metadata.name, spec.template.spec.containers[0].image]));
 }
 
-/** Names of CRDs and namespaces. */
+/** Returns the names of CRDs and namespaces, which Helm keeps after an uninstallation. */
 async function keptOf(api: ApiConnection): Promise<string[]> {
   const paths = ["/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "/api/v1/namespaces"];
   const found = await Promise.all(paths.map((path) => standing(api, path)));

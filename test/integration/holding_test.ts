@@ -19,7 +19,10 @@ const admission = "/apis/admissionregistration.k8s.io/v1";
 const registration = `${admission}/mutatingwebhookconfigurations/hold-new-machines.ostler.dev`;
 const secretPath = "/api/v1/namespaces/ostler-system/secrets/ostler-webhook-authority";
 
-/** A separate server if OSTLER_TEST_OLDER_API_SERVER names one, or else the default one as Kubernetes 1.33. */
+/**
+ * An API server without MutatingAdmissionPolicy: the binary that OSTLER_TEST_OLDER_API_SERVER names, or the default
+ * binary that emulates Kubernetes 1.33.
+ */
 const { OSTLER_TEST_OLDER_API_SERVER: binary } = process.env;
 const older: BareOptions = binary ? { binary } : { emulatedVersion: "1.33" };
 
@@ -76,7 +79,7 @@ Deno.test("holding: a policy of the API server holds new machines, and the webho
   });
 });
 
-Deno.test("holding: the webhook holds them when the API server has no such policy", async (t) => {
+Deno.test("holding: the webhook holds new machines when the API server has no such policy", async (t) => {
   await withApi(async (server) => {
     const { api, kubeconfig } = server;
     const kinds = await api.call({ method: "GET", path: admission }) as { resources: { name: string }[] };
@@ -91,7 +94,7 @@ Deno.test("holding: the webhook holds them when the API server has no such polic
       "holding: a deleted Secret is a rotation without a failed request",
       () => rotates(server, replicas.url),
     );
-    await t.step("holding: dead webhooks let machines through", async () => {
+    await t.step("holding: new machines are admitted without a hold while all webhooks are down", async () => {
       await replicas.stop();
       deepEqual(await admitted(api, newcomer), {});
     });
@@ -114,7 +117,7 @@ async function rotates({ api }: BareApi, url: string): Promise<void> {
   const before = await shownNow(api, url);
   const first = (await holdOf(api)).webhooks?.[0]?.clientConfig.caBundle;
   await api.call({ method: "DELETE", path: secretPath });
-  // Existing machines count even if they are deleted before the first read.
+  // The initial values count too: they may be replaced before the first read.
   const bundles = new Set([first]);
   const shown = new Set([before]);
   const deadline = Date.now() + 20_000;
@@ -128,7 +131,7 @@ async function rotates({ api }: BareApi, url: string): Promise<void> {
     requests++;
     isOver = bundles.size === 3 && shown.size === 2;
   }
-  // The old authority, both, the new one.
+  // The bundle had three values: the old authority, both authorities, and the new one.
   equal(bundles.size, 3);
   equal(shown.size, 2);
   ok(requests > 20, `${requests} requests`);

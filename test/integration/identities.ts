@@ -33,12 +33,14 @@ export async function installRights({ kubeconfig }: BareApi): Promise<void> {
   for (const file of files) await install(kubeconfig, file);
 }
 
-/** The additional permissions for the setting approve-joining-nodes. */
+/** Installs the permissions that the setting `approve-joining-nodes` needs in addition. */
 export async function installApproval({ kubeconfig }: BareApi): Promise<void> {
   await install(kubeconfig, "rbac/node_approver");
 }
 
-/** The additional permissions and limits for the setting cloud, as the chart renders them without values of its own. */
+/**
+ * Installs the permissions and limits that the setting `cloud` needs in addition, as the chart renders them by default.
+ */
 export async function installCloud({ kubeconfig }: BareApi): Promise<void> {
   for (const file of ["cloud/rbac", "cloud/limit_autoscalers"]) await install(kubeconfig, file);
   const path = join(kubernetes, "admission/limit_nodes.yaml");
@@ -46,7 +48,7 @@ export async function installCloud({ kubeconfig }: BareApi): Promise<void> {
   await applyObjects(kubeconfig, parseManifests(text, path));
 }
 
-/** The additional permissions for the setting hands-image. */
+/** Installs the permissions that the setting `hands-image` needs in addition. */
 export async function installHands({ kubeconfig }: BareApi): Promise<void> {
   for (const file of ["namespace", "limit_hands", "rbac", "image", "scripts"]) {
     await install(kubeconfig, `hands/${file}`);
@@ -58,13 +60,13 @@ async function install(kubeconfig: string, file: string): Promise<void> {
   await applyObjects(kubeconfig, parseManifests(await readFile(path, "utf8"), path));
 }
 
-/** A connection with a process's identity. */
+/** Opens a connection with the ServiceAccount of a process. */
 export async function openAs({ apiServer, directory, kubeconfig }: BareApi, process: Process): Promise<ApiConnection> {
   const account = { serviceAccount: `ostler-${process}`, namespace: "ostler-system" };
   return await ApiConnection.open(await kubeconfigFor({ directory, apiServer, adminKubeconfig: kubeconfig }, account));
 }
 
-/** Namespaces whose permissions matter; the last one stands for any other. */
+/** Namespaces whose permissions are compared; the last one represents all other namespaces. */
 const namespaces = [
   "kube-system",
   "cloud-init-settings",
@@ -91,8 +93,8 @@ interface PathRule {
 }
 
 /**
- * Everything that the API server allows, as "namespace resource [names]: verbs"; cluster-wide permissions have no
- * namespace.
+ * Returns everything that the API server allows the user of `api`, as "namespace resource [names]: verbs"; cluster-wide
+ * permissions have no namespace.
  */
 export async function rightsOf(api: ApiConnection): Promise<string[]> {
   const byNamespace = await Promise.all(
@@ -117,7 +119,7 @@ async function rightsIn(api: ApiConnection, namespace: string): Promise<string[]
     )
   );
   const resources = status.resourceRules.flatMap(({ verbs, apiGroups = [], resources = [], resourceNames }) =>
-    // Everyone may ask about their own permissions.
+    // Every user may ask the API server about their own permissions, so these are not listed.
     resources.filter((name) => !name.startsWith("selfsubject")).map((name) => {
       const group = apiGroups.filter((each) => each === "*").length > 0 ? "*/" : "";
       return `${group}${name}${resourceNames ? ` ${resourceNames.join(" ")}` : ""}: ${verbs.join(" ")}`;

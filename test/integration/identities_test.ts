@@ -12,7 +12,7 @@ import { installApproval, installRights, openAs, processes, rightsOf } from "./i
 import { type Attempt, create, forbidden, needed, osImages, type Secret, secrets, token } from "./identity_attempts.ts";
 import { approvalRights, rights } from "./identity_rights.ts";
 
-/** Objects of people and join services. */
+/** Objects that administrators and join services create. */
 const ofOthers: [plural: string, kind: string, name: string, spec: object][] = [
   ["nodeversions", "NodeVersion", "asked", { image: "i-1" }],
   ["joiningnodes", "JoiningNode", "let-in", { name: "w-1", componentsreference: "k8s-components-1" }],
@@ -22,7 +22,7 @@ const ofOthers: [plural: string, kind: string, name: string, spec: object][] = [
   ],
 ];
 
-/** The objects in the cluster, by others and by Ostler. */
+/** Creates the objects that an attempt may need, those of others and those of Ostler. */
 async function settle({ api }: BareApi): Promise<void> {
   const former = { "machinedeployment.k8s.io/name": "x" };
   const standing: Secret[] = [
@@ -44,7 +44,7 @@ async function settle({ api }: BareApi): Promise<void> {
   }
 }
 
-/** The refusal of the API server; "" if it accepts. It is a dry run. */
+/** Returns the refusal of the API server, or "" if it accepts; the dry run changes nothing. */
 async function refusalOf(api: ApiConnection, { path, ...attempt }: Attempt): Promise<string> {
   const isPatch = attempt.method === "PATCH";
   try {

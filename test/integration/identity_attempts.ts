@@ -5,7 +5,7 @@ import type { Process } from "./identities.ts";
 const group = "system:bootstrappers:machine-controller:default-node-token";
 const ofPool = poolGroupOf({ namespace: "ns", name: "x" });
 
-/** A Secret, as it is written. */
+/** A Secret as an attempt writes it. */
 export interface Secret {
   namespace?: string;
   name: string;
@@ -19,7 +19,7 @@ function secret({ namespace = "kube-system", type = "Opaque", data = {}, ...meta
   return { apiVersion: "v1", kind: "Secret", metadata: { namespace, ...metadata }, type, stringData: data };
 }
 
-/** A bootstrap token of a pool. */
+/** Returns a bootstrap token of pool "x" with this ID, and with `more` data. */
 export function token(id: string, more: Record<string, string> = {}): Secret {
   const data = { "token-id": id, "token-secret": "0123456789abcdef", "usage-bootstrap-authentication": "true" };
   return {
@@ -28,15 +28,15 @@ export function token(id: string, more: Record<string, string> = {}): Secret {
   };
 }
 
-/** Namespaces of the objects. */
+/** Returns the path of the Secrets of a namespace. */
 export const secrets = (namespace = "kube-system"): string => `/api/v1/namespaces/${namespace}/secrets`;
 const accountToken = "kubernetes.io/service-account-token";
 const accountOf = (name: string): Record<string, string> => ({ "kubernetes.io/service-account.name": name });
 
-/** A request. */
+/** A request to the API server that a process attempts. */
 export type Attempt = { method: "GET" | "POST" | "PATCH" | "DELETE"; path: string; body?: object };
 
-/** Creates it. */
+/** Returns the request that creates a Secret. */
 export const create = (one: Secret): Attempt => ({ method: "POST", path: secrets(one.namespace), body: secret(one) });
 const change = (name: string, body: object, namespace = "kube-system"): Attempt => ({
   ...{ method: "PATCH", path: `${secrets(namespace)}/${name}`, body } as const,
@@ -51,7 +51,7 @@ const tokenFor = (account: string, namespace: string): Attempt => ({
 
 const updates = "/apis/update.edgeless.systems/v1alpha1";
 const update = (path: string, body: object): Attempt => ({ method: "PATCH", path: `${updates}/${path}`, body });
-/** The namespace of OSImages. */
+/** Path of the OSImages. */
 export const osImages = "/apis/ostler.dev/v1alpha1/osimages";
 const updateImage = (path: string, body: object): Attempt => ({ method: "PATCH", path: `${osImages}/${path}`, body });
 const letIn: Attempt = {
@@ -62,7 +62,7 @@ const letIn: Attempt = {
 const osm = "/apis/operatingsystemmanager.k8c.io/v1alpha1";
 const profiles = `${osm}/namespaces/kube-system/operatingsystemprofiles`;
 
-/** A profile as Ostler and Operating System Manager have them. */
+/** Returns a minimal profile, of the kind that Ostler and Operating System Manager share. */
 function profileNamed(name: string): object {
   const phase = { units: [], files: [], templates: {} };
   return {
@@ -74,7 +74,10 @@ function profileNamed(name: string): object {
   };
 }
 
-/** The forbidden actions that RBAC alone would allow, or that would give all other permissions. */
+/**
+ * Forbidden actions by process and description: RBAC alone would allow them, or they would give a process all other
+ * permissions.
+ */
 export const forbidden: [Process, string, Attempt][] = [
   [
     "worker",
@@ -181,23 +184,27 @@ export const forbidden: [Process, string, Attempt][] = [
   ["controller", "read a Secret", { method: "GET", path: `${secrets()}/theirs` }],
 ];
 
-/** The required actions, which show a limit that is too strict. */
+/** Required actions by process and description, which fail if a limit is too strict. */
 export const needed: [Process, string, Attempt][] = [
   ["worker", "make a pool's token", create(token("cccccc"))],
-  ["worker", "make one with its pool", create(token("eeeeee", { "auth-extra-groups": `${group},${ofPool}` }))],
   [
     "worker",
-    "let one live longer",
+    "make a pool's token with the group of the pool",
+    create(token("eeeeee", { "auth-extra-groups": `${group},${ofPool}` })),
+  ],
+  [
+    "worker",
+    "let a pool's token live longer",
     change("bootstrap-token-dddddd", { stringData: { expiration: "2030-01-01T00:00:00Z" } }),
   ],
   [
     "worker",
-    "take the previous label from one",
+    "remove the previous label from a pool's token",
     change("bootstrap-token-dddddd", {
       metadata: { labels: { "machinedeployment.k8s.io/name": null, "ostler.dev/pool": "x" } },
     }),
   ],
-  ["worker", "delete one", remove("bootstrap-token-dddddd")],
+  ["worker", "delete a pool's token", remove("bootstrap-token-dddddd")],
   ...[
     "pool-ns-provisioning-config",
     "pool-ns-bootstrap-config",

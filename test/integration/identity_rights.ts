@@ -1,7 +1,7 @@
 /** Every permission of Ostler's identities, as the API server reports it. */
 import type { Process } from "./identities.ts";
 
-/** All permissions: a new one is added here, and to deploy/THREATS.md if it can do harm. */
+/** All permissions by process. A new permission is added here, and to deploy/THREATS.md if it can do harm. */
 export const rights: Record<Process, string[]> = {
   controller: [
     "autoscalingstrategies: get list watch",
@@ -81,7 +81,7 @@ export const rights: Record<Process, string[]> = {
   ],
 };
 
-/** The additional permissions of a controller that approves nodes. */
+/** The permissions that the setting `approve-joining-nodes` adds to the controller. */
 export const approvalRights = [
   "certificatesigningrequests/approval: patch",
   "certificatesigningrequests: list watch",

@@ -7,7 +7,8 @@ import type { World } from "./world.ts";
 
 const deadlines = JSON.stringify({ instance: "20s", address: "30s", registered: "32s", ready: "35s", recheck: "30s" });
 
-// The controller approves nodes here, which costs a rollout nothing; refused ones are tried at the end.
+// The controller approves node certificates here, which does not affect a rollout; certificate requests that must be
+// refused follow at the end.
 Deno.test("rollOutMachineDeployment: halts when no new machine joins, and continues after retry", async () => {
   await withWorld(
     { settings: { OSTLER_DEADLINES: deadlines, OSTLER_APPROVE_JOINING_NODES: "true" } },

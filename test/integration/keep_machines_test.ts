@@ -23,9 +23,9 @@ testInWorld(
       "without a NodePool for its nodes the rollout halts, and no machine is ordered",
       () => refuses(world, before),
     );
-    await t.step("with a NodePool the machines stay", () => keeps(world, before));
+    await t.step("with a NodePool the rollout replaces no machine", () => keeps(world, before));
     await t.step("one more machine boots the new image", () => grows(world, before));
-    await t.step("a change of more than the image halts", () => refusesMore(world));
+    await t.step("a change of more than the image halts the rollout", () => refusesMore(world));
   },
 );
 
@@ -52,7 +52,7 @@ async function keeps(world: World, before: string[]): Promise<void> {
   const status = await world.untilPhase("kept", "Converged");
   assert.deepEqual([status.image, status.updated], [image, "2/2"]);
   assert.deepEqual(machinesOf(world), before);
-  // New machines of the set that machine-controller made meanwhile never booted, and are deleted.
+  // machine-controller made a MachineSet with new machines meanwhile; these never booted, and are deleted.
   await world.until("only the unchanged machines", async () => {
     const there = await world.list<{ metadata: { name: string } }>(machinesPath);
     return there.map(({ metadata: { name } }) => name).sort().join() === before.join();
@@ -80,7 +80,7 @@ async function refusesMore(world: World): Promise<void> {
 
 const machinesPath = "/apis/cluster.k8s.io/v1alpha1/namespaces/kube-system/machines";
 
-/** Machines that were ever ordered. */
+/** Returns the names of all machines that the pool ever ordered from the cloud. */
 function machinesOf(world: World): string[] {
   return world.site.cloud.machines().map(({ name }) => name).filter((name) => name.startsWith("kept-")).sort();
 }

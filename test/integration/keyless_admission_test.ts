@@ -19,7 +19,7 @@ interface Scene {
   sigstore: Sigstore;
   cosign: Cosign;
   admission: Admission;
-  /** By its digest. */
+  /** Reference of the image by its digest. */
   image: string;
   spec: { reference: string; keyless: ReturnType<Sigstore["trust"]> };
 }
@@ -39,7 +39,7 @@ async function onScene(run: (scene: Scene) => Promise<void>): Promise<void> {
 for (const form of ["tag", "referrer", "bundle"] as (keyof typeof signatureForms)[]) {
   Deno.test(`A15 keyless admission: an image is refused until an identity of the spec signed it with cosign, as ${form}`, async () => {
     await onScene(async ({ server, sigstore, cosign, admission, spec, image }) => {
-      // A bundle of cosign 2 has no intermediate certificate.
+      // A bundle of cosign 2 has no intermediate certificate, so the spec has to list it beside the root.
       const keyless = { ...spec.keyless, roots: [sigstore.intermediate.pem, sigstore.root.pem] };
       if (form === "bundle") admission.ask({ ...spec, keyless });
       equal(await admission.judge(), "SignatureMissing");
@@ -54,7 +54,7 @@ for (const form of ["tag", "referrer", "bundle"] as (keyof typeof signatureForms
   });
 }
 
-Deno.test("keyless admission: what counts for Ostler counts for cosign, with the same authority, log and identity", async () => {
+Deno.test("keyless admission: cosign verifies a signature that Ostler accepts, with the same authority, log and identity only", async () => {
   await onScene(async ({ server, cosign, admission, image }) => {
     await cosign.signKeyless({ server, holder: workflow }, image);
     equal(await admission.judge(), "Accepted");

@@ -10,19 +10,22 @@ const mark = "cluster.k8s.io/delete-machine";
 
 /** A Machine as a user creates it. */
 export interface Newcomer {
-  /** Its MachineSet, unless `owners` is given. */
+  /** Name of the MachineSet that owns the Machine, unless `owners` is given. */
   set?: string;
   owners?: { kind: string; apiVersion: string; name: string }[];
-  /** Its template. */
+  /** Value of the Machine's label with the hash of its template. */
   hash?: string;
   annotations?: Record<string, string>;
   namespace?: string;
 }
 
-/** Pools by name, with their converged template; one has no Rollout with it yet. */
+/** The converged template hash of each pool's Rollout; undefined for a pool that has not converged yet. */
 const converged: Record<string, string | undefined> = { pool: "old", "pool-a": "new", fresh: undefined };
 
-/** Each with the pool that holds it, or why it is not held. */
+/**
+ * Machines by description, each with the pool whose rollout must hold it; undefined for a Machine that must not be
+ * held.
+ */
 export const newcomers: Record<string, [Newcomer, string | undefined]> = {
   "of another template": [{ set: "pool-7f9c", hash: "new" }, "pool"],
   "with another template and its own annotations": [
@@ -46,7 +49,7 @@ export const newcomers: Record<string, [Newcomer, string | undefined]> = {
   "of a pool of another namespace": [{ set: "pool-7f9c", hash: "new", namespace: "default" }, undefined],
   "with another holder": [{ set: "pool-7f9c", hash: "new", annotations: { [hold]: "mine" } }, undefined],
   "whose hold is empty": [{ set: "pool-7f9c", hash: "new", annotations: { [hold]: "" } }, "pool"],
-  "of nobody": [{ owners: [], hash: "new" }, undefined],
+  "without an owner": [{ owners: [], hash: "new" }, undefined],
   "of a set without a suffix": [{ set: "pool", hash: "new" }, undefined],
   "of a set of another kind": [
     { owners: [{ kind: "MachineSet", apiVersion: "cluster.x-k8s.io/v1beta1", name: "pool-1" }], hash: "new" },
@@ -54,7 +57,7 @@ export const newcomers: Record<string, [Newcomer, string | undefined]> = {
   ],
 };
 
-/** The CRDs, and the Rollouts of the pools. */
+/** Installs the CRDs, and creates the Rollouts of the pools. */
 export async function settlePools(api: ApiConnection, kubeconfig: string): Promise<void> {
   const files = [
     ...["local/manifests/machine_controller_crds.yaml", "kubernetes/namespace.yaml"],
@@ -73,7 +76,7 @@ export async function settlePools(api: ApiConnection, kubeconfig: string): Promi
   }
 }
 
-/** The result; nothing is stored. */
+/** Creates the Machine as a dry run, and returns the annotations that it would have. */
 export async function admitted(api: ApiConnection, newcomer: Newcomer): Promise<Record<string, string>> {
   const { set = "", hash, annotations, namespace = "kube-system" } = newcomer;
   const owners = newcomer.owners ?? [{ kind: "MachineSet", apiVersion: "cluster.k8s.io/v1alpha1", name: set }];
@@ -91,7 +94,9 @@ export async function admitted(api: ApiConnection, newcomer: Newcomer): Promise<
   return made.metadata.annotations ?? {};
 }
 
-/** Returns whether it is held as expected, and otherwise unchanged. */
+/**
+ * Fails unless the Machine has exactly its own annotations and, if a pool holds it, the hold and the mark of that pool.
+ */
 export function judge(newcomer: Newcomer, holder: string | undefined, annotations: Record<string, string>): void {
   const value = `machine-deployment/kube-system/${holder}`;
   const added = holder === undefined ? {} : { [hold]: value, [mark]: value };

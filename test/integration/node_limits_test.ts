@@ -24,29 +24,35 @@ type Change = [what: string, change: object];
 
 /** Changes of a node that the worker needs in every cluster. */
 const needed: Change[] = [
-  ["cordon it", { spec: { unschedulable: true }, metadata: { annotations: { "ostler.dev/cordoned-by": "x" } } }],
-  ["note what it runs", { metadata: { annotations: { "ostler.dev/node-os": "{}" } } }],
-  ["skip its second drain", { metadata: { annotations: { "kubermatic.io/skip-eviction": "true" } } }],
-  ["give its label back to its owner (fault E16)", { metadata: { labels: { "machine-controller/owned-by": "b" } } }],
+  ["cordon a node", { spec: { unschedulable: true }, metadata: { annotations: { "ostler.dev/cordoned-by": "x" } } }],
+  ["annotate a node with its OS", { metadata: { annotations: { "ostler.dev/node-os": "{}" } } }],
+  ["let machine-controller skip a node's second drain", {
+    metadata: { annotations: { "kubermatic.io/skip-eviction": "true" } },
+  }],
+  ["give the label of a node's owner back (fault E16)", {
+    metadata: { labels: { "machine-controller/owned-by": "b" } },
+  }],
   ["remove the label of an owner that does not exist", {
     metadata: { labels: { "machine-controller/owned-by": null } },
   }],
-  ["mark it for the node operator", { metadata: { annotations: { "constellation.edgeless.systems/heir": "w-2" } } }],
+  ["mark a node for the node operator", {
+    metadata: { annotations: { "constellation.edgeless.systems/heir": "w-2" } },
+  }],
 ];
 
-/** The API server gives it to each new node. */
+/** A taint that the API server gives to each new node. */
 const notReady = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
 
-/** Kubernetes gives it, with the time, to a node that the worker has cordoned. */
+/** A taint that Kubernetes adds, with the time, to a node that the worker has cordoned. */
 const cordoned = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
 
 /** Changes of a node by which Pods of others could be moved. */
 const hostile: Change[] = [
-  ["make it a control plane", { metadata: { labels: { "node-role.kubernetes.io/control-plane": "" } } }],
-  ["steer isolated Pods to it", { metadata: { labels: { "a.node-restriction.kubernetes.io/tenant": "b" } } }],
+  ["make a node a control plane", { metadata: { labels: { "node-role.kubernetes.io/control-plane": "" } } }],
+  ["steer isolated Pods to a node", { metadata: { labels: { "a.node-restriction.kubernetes.io/tenant": "b" } } }],
   ["remove a label", { metadata: { labels: { pool: null } } }],
-  ["open it by removing a taint", { spec: { taints: null } }],
-  ["open it by removing one of its taints", { spec: { taints: [{ key: "b", effect: "NoExecute" }] } }],
+  ["open a node by removing all taints", { spec: { taints: null } }],
+  ["open a node by removing one of its taints", { spec: { taints: [{ key: "b", effect: "NoExecute" }] } }],
   ["change a taint of Kubernetes", {
     spec: {
       taints: [
@@ -57,14 +63,16 @@ const hostile: Change[] = [
       ],
     },
   }],
-  ["redirect its Pod traffic", { metadata: { annotations: { "flannel.alpha.coreos.com/public-ip": "192.0.2.1" } } }],
+  ["redirect the Pod traffic of a node", {
+    metadata: { annotations: { "flannel.alpha.coreos.com/public-ip": "192.0.2.1" } },
+  }],
   ["remove an annotation", { metadata: { annotations: { "example.com/owner": null } } }],
-  ["change its Pod network", { spec: { podCIDR: "10.9.0.0/24", podCIDRs: ["10.9.0.0/24"] } }],
-  ["change its machine", { spec: { providerID: "aws:///eu/i-2" } }],
-  ["keep it from being deleted", { metadata: { finalizers: ["example.com/keep"] } }],
+  ["change the Pod network of a node", { spec: { podCIDR: "10.9.0.0/24", podCIDRs: ["10.9.0.0/24"] } }],
+  ["change the machine of a node", { spec: { providerID: "aws:///eu/i-2" } }],
+  ["keep a node from being deleted", { metadata: { finalizers: ["example.com/keep"] } }],
 ];
 
-/** Changes of a node that the worker needs only where a cloud is set. */
+/** Changes of a node that the worker needs only if the setting `cloud` is set. */
 const handedOver: Change[] = [
   ["hand over a label", { metadata: { labels: { team: "a" } } }],
   ["hand over a taint", {
@@ -86,7 +94,10 @@ const takeovers: Change[] = [
   ["run another image", patched({ ...container, image: "images.example/mine" })],
   ["run another binary", patched({ ...container, command: ["/bin/sh", "--c=x"] })],
   ["run a script", patched({ ...container, command: [...container.command, "-c", "x"] })],
-  ["send its token away", patched({ ...container, command: [...container.command, "--kubernetes=https://mine"] })],
+  [
+    "send the autoscaler's token away",
+    patched({ ...container, command: [...container.command, "--kubernetes=https://mine"] }),
+  ],
   [
     "ask another server which group grows",
     patched({
@@ -96,23 +107,23 @@ const takeovers: Change[] = [
   ],
   ["add arguments", patched({ ...container, args: ["--v=9"] })],
   ["add a variable", patched({ ...container, env: [{ name: "LD_PRELOAD", value: "/mine" }] })],
-  ["run it privileged", patched({ ...container, securityContext: { privileged: true } })],
+  ["run the autoscaler privileged", patched({ ...container, securityContext: { privileged: true } })],
   ["add a container", { spec: { template: { spec: { containers: [container, stranger] } } } }],
   ["add an init container", { spec: { template: { spec: { initContainers: [stranger] } } } }],
   ["use another account", {
     spec: { template: { spec: { serviceAccountName: "clusterrole-aggregation-controller" } } },
   }],
   ["mount a Secret", { spec: { template: { spec: { volumes: [{ name: "a", secret: { secretName: "b" } }] } } } }],
-  ["move it", { spec: { template: { spec: { nodeName: "w-1" } } } }],
-  ["label its Pods", { spec: { template: { metadata: { labels: { app: "autoscaler", more: "x" } } } } }],
-  ["change its owner", { metadata: { labels: { owner: "mine" } } }],
+  ["move the autoscaler to a node", { spec: { template: { spec: { nodeName: "w-1" } } } }],
+  ["label the autoscaler's Pods", { spec: { template: { metadata: { labels: { app: "autoscaler", more: "x" } } } } }],
+  ["change the Deployment's owner", { metadata: { labels: { owner: "mine" } } }],
 ];
 
 function patched(one: object): object {
   return { spec: { template: { spec: { containers: [one] } } } };
 }
 
-/** The refusal of the API server; "" if it accepts. It is a dry run. */
+/** Returns the refusal of the API server, or "" if it accepts; the dry run changes nothing. */
 async function refusalOf(api: ApiConnection, path: string, body: object): Promise<string> {
   try {
     const contentType = "application/merge-patch+json";
@@ -155,7 +166,7 @@ async function settle({ api }: BareApi): Promise<void> {
 
 const awaited = (what: string): { what: string; timeoutMs: number } => ({ what, timeoutMs: 20_000 });
 
-/** The activities themselves, with the permissions and limits of the worker. */
+/** Runs the activities that change nodes, with the permissions and limits of the worker. */
 async function worksAsWorker(server: BareApi): Promise<void> {
   const account = { serviceAccount: "ostler-worker", namespace: "ostler-system" };
   const config = loadKubeConfig(await kubeconfigFor({ ...server, adminKubeconfig: server.kubeconfig }, account));
@@ -168,7 +179,10 @@ async function worksAsWorker(server: BareApi): Promise<void> {
   await readsApisInUse(server, kube);
 }
 
-/** The API server counts a request to an API that is deprecated, and that no version removes yet. */
+/**
+ * Requests a deprecated API that no version removes yet, and expects the metrics of the API server to count the
+ * request.
+ */
 async function readsApisInUse({ api }: BareApi, kube: Cluster): Promise<void> {
   await api.call({ method: "GET", path: "/api/v1/componentstatuses" });
   deepEqual(await readRemovedApis(kube, "v1.99.0"), { inUse: [], unread: [] });
@@ -195,7 +209,7 @@ Deno.test("fault S2: the worker may change only its own fields of nodes and of c
     };
     await allows(node, needed, true);
     await allows(node, [...hostile, ...handedOver], false);
-    await t.step("without a cloud it may not change a Deployment at all", async () => {
+    await t.step("without a cloud the worker may not change a Deployment at all", async () => {
       match(await refusalOf(api, deployment, { spec: { replicas: 1 } }), /403/);
     });
     await installCloud(server);

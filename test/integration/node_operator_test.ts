@@ -43,7 +43,7 @@ async function wasThere(world: World): Promise<void> {
   await world.create("/api/v1/nodes", { metadata: { name: "there" } });
   const { metadata } = await world.get<{ metadata: { creationTimestamp: string } }>("/api/v1/nodes/there") ??
     assert.fail();
-  // The API server stores times in seconds.
+  // Creation times in Kubernetes have a precision of one second, so the next object must be created in another second.
   await world.until(
     "another second",
     () => Promise.resolve(Date.now() > Date.parse(metadata.creationTimestamp) + 1_000),

@@ -175,7 +175,7 @@ function conditionOf(status: Seen["status"], type: string): ImageCondition | und
   return status?.conditions?.find((each) => each.type === type);
 }
 
-/** Waits until its current spec has this result. */
+/** Waits until the condition Accepted of the object's current spec has this reason. */
 async function stands(world: World, name: string, reason: string): Promise<Seen> {
   let seen: Seen | undefined;
   await world.until(`${name} to be ${reason}`, async () => {

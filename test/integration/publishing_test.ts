@@ -28,16 +28,20 @@ testInWorld(
     await world.untilPhase("pool", "Converged");
     await untilNoRun(world);
     await t.step("a Schedule renews credentials and touches no machine", () => renews(world));
-    await t.step("profiles of equal output in two languages change no machine", () => switches(world));
+    await t.step(
+      "a profile in the other template language with the same output changes no machine",
+      () => switches(world),
+    );
     await t.step("a Go template renders the recorded bytes, with one or two tokens of a label", () => matches(world));
-    await t.step("another API address and another CA reach the kubeconfig, and the Rollout has both bundles", () => {
+    await t.step("another API address and another CA reach the kubeconfig, and the Rollout has both CA bundles", () => {
       return moves(world);
     });
     await t.step("a deletion removes everything that was made", () => deletes(world));
   },
 );
 
-// A converged run may still report once more, and overwrite the status that a test writes.
+// Waits until no run is open: the run of a converged pool may still report once more, and overwrite the status that a
+// test writes.
 async function untilNoRun(world: World): Promise<void> {
   const handle = world.temporal.workflow.getHandle("machine-deployment/kube-system/pool");
   await world.until("the end of the run", async () => (await handle.describe()).status.name !== "RUNNING");

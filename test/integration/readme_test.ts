@@ -19,13 +19,13 @@ function textOf(section: string): string {
   return pages.split(/^##+ /m).find((part) => part.startsWith(section)) ?? "";
 }
 
-/** The commands in console blocks. */
+/** Returns the commands in the console blocks of a section. */
 function typedIn(section: string): string[] {
   const blocks = [...textOf(section).matchAll(/```console\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
   return blocks.flatMap((block) => [...block.matchAll(/^\$ ((?:.*\\\n)*.*)$/gm)].map(([, command = ""]) => command));
 }
 
-/** Commands of the table that only read; a live view does not end. */
+/** Returns the commands of the table that only read, without `-w`, because a live view does not end. */
 function questions(machine: string): string[] {
   const told = [...textOf("Inspect and control").matchAll(/`(ostler (?:status|explain|plan|history|logs) [^`]+)`/g)];
   const commands = told.map(([, command = ""]) => command.replace(/ -w$/, "").replace("pool-7d9f4-x2lqv", machine));
@@ -33,7 +33,7 @@ function questions(machine: string): string[] {
   return commands;
 }
 
-/** Commands of shell blocks, in order; the quick start runs this very test. */
+/** Returns the commands of a section's shell blocks, in order; those of the quick start would run this very test. */
 function commandsOf(section: string): string[] {
   const text = textOf(section);
   const blocks = [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = ""]) => block);

@@ -10,9 +10,12 @@ import { machineDeployment, poolPath, poolsPath, rollTo } from "./pool_objects.t
 import { withWorld } from "./world.ts";
 import type { World } from "./world.ts";
 
-/** For one change of an existing pool without machines. */
+/** Maximum number of requests for one change of an existing pool without machines. */
 const most = 16;
-/** For renewing the credentials of one converged pool, including what several pools share. */
+/**
+ * Maximum number of requests for renewing the credentials of one converged pool, including those that several pools
+ * share.
+ */
 const mostForRenewal = 12;
 const renewed = ["pool-1", "pool-2", "pool-3", "pool-4", "pool-5"];
 const pools = 20;
@@ -54,7 +57,7 @@ async function renewalsCost(world: World): Promise<void> {
   );
 }
 
-// Idle requests name no pool, so that a thousand pools cost the same.
+// While nothing changes no request may name a pool, so that a thousand pools cost the same.
 async function idleCosts(world: World): Promise<void> {
   const before = (await asked(world)).length;
   await setTimeout(idleSeconds * 1000);

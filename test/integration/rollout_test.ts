@@ -141,12 +141,12 @@ function measures({ controller, worker }: Told): void {
   assert.match(controller, /^ostler_rollout_machines{state="ready"} 4$/m);
   assert.match(controller, /^ostler_rollout_signals_total{outcome="told"} [1-9]/m);
   assert.match(controller, /^ostler_credential_overdue_seconds 0$/m);
-  // Since it was killed.
+  // The worker counts since its restart after the kill.
   assert.match(worker, /^ostler_join_duration_seconds_count{pool="kube-system\/pool",image="[^"]+"} [1-9]/m);
   assert.match(worker, /^ostler_drain_duration_seconds_count{pool="kube-system\/pool",image="[^"]+"} [1-9]/m);
   assert.match(worker, /^ostler_publish_duration_seconds_count{news="Renewed"} 1$/m);
   assert.match(worker, /^ostler_api_requests_total{verb="patch",resource="rollouts\/status",code="200"} [1-9]/m);
-  // The SDK's.
+  // Metrics of the Temporal SDK.
   assert.match(worker, /^temporal_activity_schedule_to_start_latency_bucket{/m);
   assert.match(worker, /^temporal_worker_task_slots_used{/m);
 }

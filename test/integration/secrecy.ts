@@ -27,7 +27,7 @@ export class SecretCollector {
     }
   }
 
-  // Whole texts would hardly ever be found: a leak is a token, or one line of a file.
+  // Searches later for tokens and single long lines, because a leak hardly ever contains the whole text of a secret.
   #remember(source: string, base64: string): void {
     const text = Buffer.from(base64, "base64").toString();
     if (/token-secret$/.test(source)) this.#texts.set(text, source);
@@ -46,14 +46,14 @@ export class SecretCollector {
   }
 
   /**
-   * Fails with the name of the secret and the place when any text is found in any place, or in `more` texts, each with
-   * its place.
+   * Fails with the name of the secret and the place if a secret text is found in any place, or in a text of `more`,
+   * which has pairs of a place and a text.
    */
   async assertNowhere(more: [string, string][] = []): Promise<void> {
     assert.ok(this.size > 5, `Collected only ${this.size} secret texts`);
     const places = [...await this.#places(), ...more];
     // The search itself works: names, which are not secret, are found in histories and logs.
-    for (const known of ["publishDesired", "Rollout notified"]) {
+    for (const known of ["publishDesired", "Signalled the rollout"]) {
       assert.ok(places.some(([, text]) => text.includes(known)), `"${known}" was not found where it must be`);
     }
     for (const [place, text] of places) {

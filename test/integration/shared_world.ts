@@ -58,7 +58,7 @@ class SharedSite {
     this.site = site;
   }
 
-  /** Returns the kept site, or a new one, with the given cloud and settings. */
+  /** Returns the site that this process keeps, or a new one; sets the given cloud and settings. */
   static async lend(options: SharedOptions): Promise<SharedSite> {
     const shared = SharedSite.#kept ?? await SharedSite.#start(options);
     SharedSite.#kept = shared;
@@ -94,7 +94,7 @@ class SharedSite {
 
   async #note(): Promise<void> {
     const { adminKubeconfig, temporal } = this.site.stack;
-    // From the start, because limits work only some moments after their installation.
+    // Installs the permissions of hands before the first story, because their limits work only some moments later.
     await installManifests(adminKubeconfig, { handsImage: simulatedHands });
     const api = this.#open.use(await ApiConnection.open(adminKubeconfig));
     const connection = await NativeConnection.connect({ address: temporal.address });
@@ -107,7 +107,7 @@ class SharedSite {
     if (!this.#mayRevive) this.crashes.push(new Error(line));
   }
 
-  /** Each story has its own cloud, and Ostler with the story's settings. */
+  /** Replaces the simulated cloud, and restarts Ostler if the story has other settings. */
   async #suit({ seed = 1, script = {}, settings = {}, mayRevive = false }: SharedOptions): Promise<void> {
     const { stack, kubeconfigs, ostler } = this.site;
     await this.site.cloud.stop();
@@ -131,7 +131,7 @@ class SharedSite {
     return await startOstler(stack, kubeconfigs, { settings, isMeasured: true });
   }
 
-  /** Cleans it for the next story; if that fails, the next one gets a new site. */
+  /** Cleans the site for the next story; if that fails, the next story gets a new site. */
   async takeBack(): Promise<void> {
     try {
       await this.#slate?.restore();
@@ -141,7 +141,7 @@ class SharedSite {
     }
   }
 
-  /** Stops everything; its directory is kept after a failed story. */
+  /** Stops all processes; the directory is kept after a failed story. */
   async end(isKept: boolean): Promise<void> {
     if (SharedSite.#kept === this) SharedSite.#kept = undefined;
     await this.#open.disposeAsync();

@@ -4,9 +4,9 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 
 export class SnapshotStore implements AsyncDisposable {
-  /** SHA-256 in hex, by the name of the file. */
+  /** SHA-256 of each snapshot in hex, by file name. */
   readonly digests = new Map<string, string>();
-  /** Called when one begins to arrive. */
+  /** Called when a snapshot begins to arrive. */
   onPut: () => void = () => {};
   readonly #server: Server;
 

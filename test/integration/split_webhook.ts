@@ -1,4 +1,7 @@
-/** The webhook between two API servers, with its own certificate; the chart registers it in either cluster. */
+/**
+ * A webhook with its own certificate that serves two API servers, each of which has the registrations that the chart
+ * renders for its cluster.
+ */
 import assert from "node:assert/strict";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -30,8 +33,8 @@ const brokenProfile = {
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
 /**
- * Starts it, and registers it in both API servers: for MachineDeployments in one, for profiles of one namespace in the
- * other.
+ * Starts the webhook, and registers it in both API servers: for MachineDeployments in one, and for profiles of one
+ * namespace in the other.
  */
 export async function judgesInBoth(world: World, management: BareApi): Promise<void> {
   const [port = 0, healthPort = 0] = await freePorts(2);
@@ -78,7 +81,7 @@ async function told(world: World, { kubeconfig }: BareApi, address: string): Pro
   ]);
   const isOfIt = ({ kind, metadata: { name } }: ManifestObject): boolean =>
     /WebhookConfiguration$/.test(kind) || (name.startsWith("ostler-webhook") && !/Deploy|Service$|Budget/.test(kind));
-  // A cluster without pods has no Service that leads to the webhook.
+  // This cluster has no pods, so no Service can lead to the webhook: the API server calls its URL.
   const moved = JSON.stringify(here.filter(isOfIt)).replace(
     /"service":\{"namespace":"north-system","name":"ostler-webhook","path":"([^"]+)"\}/g,
     `"url":"${address}$1"`,

@@ -21,14 +21,17 @@ const workers: GroupSpec = { ...alpha, rebalances: true };
 const cast: Cast = [[control, 1], [workers, 1]];
 const machines = control.size + workers.size;
 const second = { ...first, image: "image-2" };
-/** The worker is killed at one of this many reads. */
+/** The worker is killed at a random read of the cloud, on average at one of this many. */
 const oneReadOf = 150;
 
 interface Strategy {
   spec: { enabled: boolean };
 }
 
-/** Rolls both stages once; every changing call is interrupted the first time, before or after its effect. */
+/**
+ * Rolls both stages once: every changing call to the cloud is interrupted at its first attempt, before or after its
+ * effect.
+ */
 export async function rollStagesAmongKills(seed: number): Promise<void> {
   const killer = new Killer(seed, oneReadOf);
   const orders: Promise<Strategy | undefined>[] = [];
@@ -99,7 +102,7 @@ async function furnish(world: World): Promise<string[]> {
   return await bornBy(world);
 }
 
-/** Role, zone, slot, taint and owner of each node. */
+/** Returns role, zone, slot label, taint and owner annotation of each node. */
 async function bornBy(world: World): Promise<string[]> {
   return (await nodesOf(world)).map(({ metadata: { labels = {}, annotations = {} }, spec: { taints = [] } }) => {
     const role = "node-role.kubernetes.io/control-plane" in labels ? "control" : "worker";

@@ -7,7 +7,9 @@ import { startOnFreePorts } from "../../deploy/local/process/start_on_free_ports
 import type { Stack } from "../../deploy/local/stack/stack.ts";
 import { FakeOsm } from "../support/fake_osm.ts";
 
-/** The objects that a cluster needs before: its deploy/cloud-init-settings.yaml. */
+/**
+ * The objects of Operating System Manager's deploy/cloud-init-settings.yaml, which a cluster needs before it starts.
+ */
 export const getterObjects = [
   { apiVersion: "v1", kind: "ServiceAccount", metadata: getterName("cloud-init-getter") },
   {
@@ -32,15 +34,15 @@ function getterName(name: string): { name: string; namespace: string } {
   return { name, namespace: "cloud-init-settings" };
 }
 
-/** An instance that can be started and stopped repeatedly. */
+/** An instance of Operating System Manager that can be started and stopped repeatedly. */
 export interface Osm {
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** A change that it would observe. */
+  /** Reconciles once, as after a change; the real binary does so by itself. */
   look(): Promise<void>;
 }
 
-/** The binary of a command, with its Lease. */
+/** Runs the real binary, which holds its Lease while it runs. */
 export function realOsm({ adminKubeconfig, processes }: Stack, command: string): Osm {
   return {
     start: async () => {
@@ -63,7 +65,9 @@ export function realOsm({ adminKubeconfig, processes }: Stack, command: string):
   };
 }
 
-/** Its rules, run whenever it would reconcile. */
+/**
+ * Returns an instance that follows the rules of Operating System Manager, and reconciles when it is started or called.
+ */
 export function playedOsm({ adminKubeconfig }: Stack): Osm {
   const spec = {
     ...{ version: "v1.11.2", osName: "ubuntu", osVersion: "24.04", supportedCloudProviders: [{ name: "kubevirt" }] },

@@ -12,10 +12,10 @@ import type { BareApi } from "./bare_api.ts";
 
 const kubernetes = fileURLToPath(new URL("../../deploy/kubernetes/", import.meta.url));
 
-/** In place of minutes. */
+/** Milliseconds, in place of the minutes in production. */
 const times = { rest: { soon: 100, usual: 300 }, overlap: 2_000, lameDuck: 100 };
 
-/** Some webhooks behind one address, which gives each connection to another of them. */
+/** Several webhooks behind one address; each connection to the address is given to the next webhook. */
 export class Replicas {
   readonly #running: { stop: AbortController; ended: Promise<void> }[] = [];
   readonly #ports: number[] = [];
@@ -45,7 +45,7 @@ export class Replicas {
     return replicas;
   }
 
-  /** Starts one more. */
+  /** Starts another webhook. */
   async start(): Promise<void> {
     const [port = 0] = await freePorts(1);
     const config = readConfig({}, [

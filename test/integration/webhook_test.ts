@@ -36,7 +36,8 @@ async function refusesProfile(world: World): Promise<void> {
 }
 
 async function choosesProfile(world: World): Promise<void> {
-  // machine-controller drops unknown fields when it writes, so the first answer counts.
+  // The API server's first answer is checked, because machine-controller drops unknown fields when it writes the
+  // object.
   const answer = await world.api.call({ method: "POST", path: poolsPath(), body: unnamed("chosen") });
   const { metadata, spec } = answer as { metadata: { annotations: unknown }; spec: { madeUp?: unknown } };
   assert.deepEqual(metadata.annotations, { [profileKey]: "osp-ubuntu" });
@@ -63,7 +64,7 @@ async function goesOnWithout(world: World): Promise<void> {
   assert.equal(pool?.metadata.annotations?.[profileKey], undefined);
   await world.untilPhase("unwatched", "Converged");
   assert.match(await rerendered(world, "112"), /maxPods: 112/);
-  // Not even a default profile is left then, but the finalizer is.
+  // No default profile exists for "sles", but the pool still has Ostler's finalizer, which must not block its deletion.
   await world.patch(poolPath("unwatched"), { spec: { template: { spec: { providerSpec: { value: sles } } } } });
   await world.remove(poolPath("unwatched"));
   await world.until("the pool to go", async () => (await world.get(poolPath("unwatched"))) === undefined);

@@ -15,7 +15,7 @@ interface AuditEvent {
   responseStatus?: { code: number };
 }
 
-/** All requests of the machine before it had a certificate, from the audit log, each kind once. */
+/** Expects exactly these requests of the machine before it had a certificate, according to the audit log. */
 export async function checkRequests({ world, pool, machine }: Booted): Promise<void> {
   const names = namesIn(pool);
   const lines = (await readFile(auditLogPath(world.site.stack.directory), "utf8")).trim().split("\n");
@@ -71,7 +71,7 @@ async function rightsIn(booted: Booted, namespace: string): Promise<V1ResourceRu
   return resourceRules.filter(({ resources }) => !resources?.every((resource) => resource.startsWith("selfsubject")));
 }
 
-/** Tries each allowed request, and those of a thief of the token, which are forbidden. */
+/** Sends each allowed request, and forbidden requests that a thief of the token could send. */
 export async function checkCalls(booted: Booted, other: string): Promise<void> {
   const [names, foreign] = [namesIn(booted.pool), namesIn(other)];
   const settings = "/api/v1/namespaces/cloud-init-settings";
@@ -104,7 +104,7 @@ interface MachineCall {
   method: string;
   path: string;
   body?: object;
-  /** By default the machine's own. */
+  /** A token; by default the machine's own. */
   token?: string;
 }
 

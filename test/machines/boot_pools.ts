@@ -10,12 +10,12 @@ import { type PoolOverrides, poolsPath } from "../integration/pool_objects.ts";
 import type { World } from "../integration/world.ts";
 import { realPool } from "./real_machines.ts";
 
-/** A machine of a pool, switched on. */
+/** A machine of a pool that was switched on. */
 export interface Booted {
   world: World;
   host: ContainerHost;
   pool: string;
-  /** Of machine and, if it joined, node. */
+  /** Name of the machine, and of its node if it has joined. */
   name: string;
   machine: MachineContainer;
 }
@@ -43,7 +43,7 @@ export const askedOfKubelet = {
 
 const registryLogins = { namespace: "kube-system", name: "registry-logins" };
 
-/** Ostler's settings for such a site. */
+/** The settings of Ostler for the taints and registry credentials of these pools. */
 export const siteSettings = {
   OSTLER_INITIAL_TAINTS: `${initialTaint.key}=${initialTaint.value}:${initialTaint.effect}`,
   OSTLER_NODE_REGISTRY_CREDENTIALS_SECRET: `${registryLogins.namespace}/${registryLogins.name}`,

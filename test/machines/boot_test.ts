@@ -26,7 +26,8 @@ machineTest(
       const { debian, ubuntu } = await orderMachines(world, host);
       await orderWithoutPackage(await openScene(world, host));
       const processes = Promise.all([watchProcesses(debian), watchProcesses(ubuntu)]);
-      processes.catch(() => {}); // reported where it is awaited, unless something else has failed before
+      // an error is reported where `processes` is awaited; an earlier failure of the test counts first
+      processes.catch(() => {});
       const machines = [debian, ubuntu];
       for (const { pool } of machines) {
         const isDone = async (): Promise<boolean> => (await world.status(pool))?.phase === "Converged";
@@ -58,15 +59,18 @@ machineTest(
       await onBoth("containerd runs a pod that answers and logs, in the configured sandbox", checkPods);
       await onBoth("two secrets were fetched and the boot reported, with the restricted token", checkRequests);
       await onBoth("the token allows only that", checkRights);
-      await t.step("a thief of the token is refused", () => checkCalls(debian, ubuntu.pool));
+      await t.step(
+        "a stolen token allows only the three requests of a booting machine",
+        () => checkCalls(debian, ubuntu.pool),
+      );
       await onBoth("an impostor of the API server gets no token", checkImpostor);
       await t.step("no secret is visible in journal, logs or process list", async () => {
         await checkNowhereShown(debian, seenOnDebian);
         await checkNowhereShown(ubuntu, seenOnUbuntu);
       });
       await onBoth("only the files made for secrets have some, readable only for root", checkKeepers);
-      // Never two reboots at once: an engine could give one machine the other's address.
-      await t.step("both phases run again, or the machine boots again, and nothing changes", async () => {
+      // The machines never reboot at the same time: the engine could give one machine the address of the other.
+      await t.step("running both phases again, or booting again, changes nothing", async () => {
         await Promise.all([checkSecondRun(debian), checkSecondBoot(ubuntu)]);
         await Promise.all([checkSecondBoot(debian), checkSecondRun(ubuntu)]);
       });

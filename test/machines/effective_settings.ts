@@ -68,7 +68,7 @@ export async function checkPods(booted: Booted): Promise<V1Pod> {
   return pod;
 }
 
-/** crictl calls containerd: it works, and has sandboxes with the configured image. */
+/** Expects crictl to reach containerd, and the sandboxes to have the configured image. */
 async function checkRuntime({ host, name, machine }: Booted): Promise<void> {
   const ask = async <T>(...command: string[]): Promise<T> => JSON.parse(await output(machine, ["crictl", ...command]));
   const { status } = await ask<{ status: { conditions: { type: string; status: boolean }[] } }>("info");
@@ -99,7 +99,7 @@ async function kubectl({ world }: Booted, args: string[]): Promise<string> {
   const { code, stdout, lines } = await runCommand({
     program: world.tools.kubectl,
     args: ["--kubeconfig", world.site.stack.adminKubeconfig, ...args],
-    // Its cache is deleted with the site.
+    // kubectl writes its cache below HOME, which is deleted with the site.
     env: { PATH: process.env.PATH ?? "", HOME: world.site.stack.directory },
   });
   assert.equal(code, 0, lines.join("\n"));

@@ -24,7 +24,7 @@ import { machineTest, openHost, realPool } from "./real_machines.ts";
 
 Deno.test.afterAll(closeTemplateEngines);
 
-/** As machine-controller does it. */
+/** Replaces the placeholder of the machine's name, as machine-controller does. */
 function named(userData: string, name: string): string {
   return userData.replaceAll("<MACHINE_NAME>", name).replaceAll("%3CMACHINE_NAME%3E", name);
 }
@@ -32,7 +32,7 @@ function named(userData: string, name: string): string {
 async function flatcarUserData(phase: Phase): Promise<string> {
   const flatcar = (await defaultProfiles()).find(({ metadata }) => metadata.name === "osp-flatcar")?.spec;
   assert.ok(flatcar);
-  // An address without a server: the machine stays in the phase that it was given.
+  // No server has this address, so the machine cannot leave the phase of its user-data.
   const facts = factsFor(flatcar, "kubevirt", { cluster: { apiServer: "https://192.0.2.1:6443" } });
   return generateUserData(await renderConfig(flatcar, facts), phase, userDataFacts(facts));
 }
@@ -55,7 +55,10 @@ const everyKind: OsConfigPhase = {
   userSSHKeys: ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGolden0000000000000000000000000000000000000 ops@example"],
 };
 
-/** Files, modes, units, drop-ins, masks and keys that do not depend on Flatcar. */
+/**
+ * Returns user-data with every kind of part that does not depend on Flatcar: files, modes, units, drop-ins, masks and
+ * keys.
+ */
 function userDataOfEveryKind(ignitionVersion: NonNullable<OsConfig["ignitionVersion"]>): string {
   const both = { bootstrapConfig: everyKind, provisioningConfig: everyKind };
   const cloudProvider = { name: "kubevirt", spec: {} };
@@ -94,13 +97,13 @@ machineTest(
         await until(machine, "grep -qs 'try 1 of' /run/ostler/bootstrap.errors");
         await assertBrought(machine, bootstrap);
       });
-      await t.step("the second phase exists when Ignition runs once more", async () => {
+      await t.step("the second phase exists after Ignition has run once more", async () => {
         const provisioning = asSpec3(await flatcarUserData("provisioning"));
         await bootAgainWith(machine, provisioning);
         await until(machine, "grep -qs 'try 1 of' /run/ostler/setup.errors");
         await assertBrought(machine, provisioning);
       });
-      await t.step("all other parts of a profile", async () => {
+      await t.step("Ignition creates all other parts of a profile", async () => {
         const every = asSpec3(userDataOfEveryKind("2.3.0"));
         const other = await ground.boot("every-1", JSON.stringify(every));
         await until(other, "systemctl is-active --quiet written.service && test -e /run/drop-in");
@@ -119,7 +122,7 @@ machineTest(
         await world.create(poolsPath(), pool);
         const machine = await rebooting(world, ground);
         await world.untilPhase("pool", "Converged");
-        // A node may be Ready a moment before its setup is over, which ends with removing what it needed.
+        // A node may be Ready shortly before the setup phase ends, which deletes the files that only the setup needed.
         await until(machine.container, "! systemctl is-active --quiet setup.service");
         await assertPublished(world, machine, "bootstrap", ["/etc/ostler/token"]);
         await assertPublished(world, machine, "provisioning", ["/etc/ostler/token"]);
@@ -138,7 +141,7 @@ machineTest(
 
 const profilesPath = "/apis/operatingsystemmanager.k8c.io/v1alpha1/namespaces/kube-system/operatingsystemprofiles";
 
-/** The only setting of a site for 3.3.0. */
+/** A profile that extends osp-flatcar and only sets the Ignition version to 3.3.0. */
 const newerFlatcar = {
   apiVersion: "operatingsystemmanager.k8c.io/v1alpha1",
   kind: "OperatingSystemProfile",

@@ -1,4 +1,4 @@
-/** How a machine ends. */
+/** The deletion of a pool, and the end of its machine. */
 import assert from "node:assert/strict";
 import { getContainerRuntimeClient } from "testcontainers";
 import { ordersPath } from "../../deploy/local/cloud/hypervisor.ts";
@@ -7,7 +7,7 @@ import type { Booted } from "./boot_pools.ts";
 import { asMachine } from "./boot_identity.ts";
 import { machineToken, namesIn } from "./published_boot.ts";
 
-/** The pool is deleted with order, container, disk and node, and the token is refused. */
+/** Deletes the pool, and expects order, container, disk and node to be deleted, and the token to be refused. */
 export async function checkEnd(booted: Booted): Promise<void> {
   const { world, pool, name, machine } = booted;
   const token = await machineToken(world, pool);
@@ -49,7 +49,7 @@ async function isVolume(name: string): Promise<boolean> {
   return await orNothing(dockerode.getVolume(name).inspect()) !== undefined;
 }
 
-// The engine answers 404 for what it does not have.
+// Returns undefined if the engine answers 404, because it does not have the container or volume.
 async function orNothing<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;

@@ -16,12 +16,12 @@ export async function output(machine: MachineContainer, command: readonly string
   return stdout;
 }
 
-/** A shell script's standard output; its arguments are $1 and so on. */
+/** Returns the standard output of a shell script; its arguments are $1 and so on. */
 export function shell(machine: MachineContainer, script: string, ...args: string[]): Promise<string> {
   return output(machine, ["bash", "-c", script, "test", ...args]);
 }
 
-/** The existing ones of the paths; links are followed. */
+/** Returns the facts of those paths that exist; links are followed. */
 export async function fileFacts(machine: MachineContainer, paths: readonly string[]): Promise<Map<string, FileFact>> {
   const script = `for path in "$@"; do
     [[ ! -e $path ]] || echo "$(stat --dereference --format '%a %U:%G' "$path") $(sha256sum <"$path" | head -c 64) $path"
@@ -33,7 +33,7 @@ export async function fileFacts(machine: MachineContainer, paths: readonly strin
   }));
 }
 
-/** Digest of each file that configures the machine, or is a program of Ostler, by path. */
+/** Returns the digest by path of each file that configures the machine, or is a program of Ostler. */
 export async function configDigests(machine: MachineContainer): Promise<Record<string, string>> {
   const script = "find /etc /opt /root /home /usr/local /var/lib/kubelet/kubeconfig -xdev -type f -print0 | sort -z |" +
     " xargs --null sha256sum";

@@ -1,4 +1,4 @@
-/** Facts of the cluster about the machine, and the proofs of its identity. */
+/** The cluster's state of the machine and its node, and the certificates that prove the node's identity. */
 import type { V1CertificateSigningRequest, V1Node } from "@kubernetes/client-node";
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -18,7 +18,7 @@ export async function nodeOf({ world, name }: Booted): Promise<V1Node> {
   return node;
 }
 
-/** Node and Machine know each other, by the real addresses of the machine. */
+/** Expects Node and Machine to refer to each other, with the machine's real addresses. */
 export async function checkNode(booted: Booted): Promise<void> {
   const { world, name, machine } = booted;
   const node = await nodeOf(booted);
@@ -42,13 +42,14 @@ export async function checkNode(booted: Booted): Promise<void> {
 }
 
 /**
- * The cluster's first taint comes from the kubelet itself; those of the pool, and its labels, from machine-controller.
+ * Expects the taints and labels of the node: the kubelet itself adds the cluster's initial taint, machine-controller
+ * those of the pool.
  */
 export async function checkTaintsAndLabels(booted: Booted, hasOwn: boolean): Promise<void> {
   const expected = hasOwn ? [initialTaint, nodeTaint] : [initialTaint];
   const node = await booted.world.until("all labels and taints", async () => {
     const seen = await nodeOf(booted);
-    // kube-controller-manager may add one for a moment.
+    // Repeated until they are equal, because kube-controller-manager may add another taint for a moment.
     assert.deepEqual(seen.spec?.taints, expected);
     return seen;
   });
@@ -56,7 +57,7 @@ export async function checkTaintsAndLabels(booted: Booted, hasOwn: boolean): Pro
   assert.deepEqual(Object.fromEntries(labels), hasOwn ? nodeLabels : {});
 }
 
-/** No two machines have the same identity. */
+/** Expects the nodes of the machines to have different machine IDs. */
 export async function checkUnique(machines: Booted[]): Promise<void> {
   const nodes = await Promise.all(machines.map(nodeOf));
   assert.equal(new Set(nodes.map(({ status }) => status?.nodeInfo?.machineID)).size, machines.length);
@@ -74,10 +75,13 @@ function bytesOf(request: string): string {
   return atob(atob(request).replace(/-----[^-]+-----|\s/g, ""));
 }
 
-/** Both certificates were requested once, approved and issued; the kubelet serves with the one for serving. */
+/**
+ * Expects both certificates of the kubelet to be requested once, approved and issued; its server uses the serving
+ * certificate.
+ */
 export async function checkCertificates(booted: Booted): Promise<void> {
   const { world, name, machine } = booted;
-  // Controllers of the cluster approve and issue them a moment after the request.
+  // Controllers of the cluster approve and issue certificates a moment after the request.
   const requests = await world.until("certificates to be issued", async () => {
     const seen = await certificateRequests(booted);
     return seen.length >= 2 && seen.every(({ status }) => status?.certificate) && seen;

@@ -1,4 +1,5 @@
-// Entry point: makes the base of all machines of the tests once; if none can run, prints why and makes nothing.
+// Entry point: builds once what all machines of the tests need; where machines cannot run, prints the reason and builds
+// nothing.
 import { join } from "node:path";
 import process from "node:process";
 import { machinesFolder } from "../../deploy/local/demo/ground.ts";

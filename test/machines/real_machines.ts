@@ -20,7 +20,10 @@ export const mayInstall = Deno.env.get("OSTLER_INSTALL_DOCKER") === "true";
 /** Why no machine can run here; undefined when one can. */
 export const missing = await whatIsMissing();
 
-/** A test that needs machines and possibly more; where they cannot run it is skipped, with the reason in its name. */
+/**
+ * Registers a test that needs machines, and possibly more; where machines cannot run, the test is skipped with the
+ * reason in its name.
+ */
 export function machineTest(
   name: string,
   test: (t: Deno.TestContext) => Promise<void>,
@@ -33,7 +36,7 @@ export function machineTest(
 
 export interface MachinesOptions extends Omit<WorldOptions, "machines" | "script"> {
   layouts?: readonly LayoutImage[];
-  /** NetworkPolicies work, as in a cluster whose network enforces them. */
+  /** Whether the network enforces NetworkPolicies. */
   policies?: boolean;
 }
 

@@ -33,7 +33,7 @@ export async function identityOf(booted: Booted): Promise<Identity> {
   };
 }
 
-/** After a reboot it is the same node, with the same files, and neither phase has run. */
+/** Expects the same node with the same files after a reboot, and expects neither boot phase to run again. */
 export async function checkSecondBoot(booted: Booted): Promise<void> {
   const before = await identityOf(booted);
   const container = await containerOf(booted);
@@ -55,8 +55,8 @@ export async function checkSecondBoot(booted: Booted): Promise<void> {
 }
 
 /**
- * Both phases, started by hand without their done files, do nothing twice: a renamed host gets its name back, a running
- * container continues.
+ * Starts both phases by hand, without the files that mark them as done, and expects no second effect: a renamed host
+ * gets its name back, and a running container continues.
  */
 export async function checkSecondRun(booted: Booted): Promise<void> {
   const { world, machine, name, pool } = booted;
@@ -74,7 +74,7 @@ export async function checkSecondRun(booted: Booted): Promise<void> {
   assert.ok(!Object.hasOwn(report?.data ?? {}, name), "Expected no line in the boot report");
 }
 
-// The token was deleted with the first boot, so this boot brings one.
+// Writes the token of the pool, because the first boot has deleted the machine's token.
 async function giveToken({ machine }: Booted, token: string): Promise<void> {
   await machine.write("/etc/ostler/token", `${token}\n`);
   await output(machine, ["chmod", "600", "/etc/ostler/token"]);

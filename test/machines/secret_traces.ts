@@ -32,7 +32,7 @@ export async function secretsOf({ world, pool }: Pick<Booted, "world" | "pool">)
   ]);
 }
 
-// Without the end, which depends on what follows.
+// Returns base64 without its last 8 characters, because they depend on the text that follows in a longer text.
 function encode(text: string): string {
   const whole = Buffer.from(text).toString("base64");
   return whole.slice(0, whole.length - 8);
@@ -82,8 +82,8 @@ async function consoleOf(id: string): Promise<string> {
 }
 
 /**
- * Files that may have secrets, and which: the seed that cloud-init keeps, and the runtime's credentials. The join token is
- * deleted once the kubelet has its own certificate.
+ * Files that may have secrets, and which secrets: the user-data that cloud-init keeps, and containerd's credentials.
+ * The join token is deleted once the kubelet has its own certificate.
  */
 const keepers: [path: RegExp, secrets: RegExp][] = [
   [/^\/(var\/lib\/cloud\/instances\/[^/]+\/(user-data\.txt(\.i)?|cloud-config\.txt|obj\.pkl))$/, /^machine token/],
@@ -91,7 +91,7 @@ const keepers: [path: RegExp, secrets: RegExp][] = [
   [/^\/etc\/containerd\/config\.toml$/, /^registry password$/],
 ];
 
-/** Every file with secret bytes is one that is made for them, and readable only for root. */
+/** Expects secret bytes only in files that are made for them, and readable only for root. */
 export async function checkKeepers(booted: Booted): Promise<void> {
   const { machine } = booted;
   const secrets = await secretsOf(booted);
@@ -105,7 +105,7 @@ export async function checkKeepers(booted: Booted): Promise<void> {
   }
 }
 
-// The patterns are in a file: as an argument the search would find them in its own traces.
+// The secret to search for is in a file: an argument of the search would be found in the process list.
 async function filesWith({ machine }: Booted, secrets: Secrets): Promise<[path: string, name: string][]> {
   const folder = "/run/secret-traces";
   const found: [string, string][] = [];

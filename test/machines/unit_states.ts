@@ -27,14 +27,17 @@ export async function checkUnits({ world, name, machine }: Booted): Promise<void
   assert.match(await output(machine, ["cloud-init", "status", "--wait"]), /status: done/);
   assert.equal(await output(machine, ["systemctl", "--failed", "--plain", "--no-legend"]), "");
   assert.equal((await output(machine, ["systemctl", "is-system-running"])).trim(), "running");
-  // Pods change, and timers start jobs of the system, which end by themselves.
+  // Jobs may run for a moment, because pods change and timers start jobs of the system, which end by themselves.
   await world.until(`no job of systemd on "${name}"`, async () => {
     assert.deepEqual(await unfinishedJobs(machine), []);
     return true;
   }, 60);
 }
 
-/** Jobs of systemd without those of the guest agent: a container has no channel to a hypervisor, for which it waits. */
+/**
+ * Returns the pending jobs of systemd, without those of the guest agent, which waits for a hypervisor's channel that a
+ * container lacks.
+ */
 async function unfinishedJobs(machine: Booted["machine"]): Promise<string[]> {
   const jobs = (await output(machine, ["systemctl", "list-jobs", "--plain", "--no-legend"])).trim().split("\n");
   return jobs.filter((job) => job !== "" && !/No jobs running|qemu.guest.agent/.test(job));

@@ -31,7 +31,7 @@ export async function checkWrittenFiles({ world, pool, name, machine }: Booted):
   assert.deepEqual(wrong, []);
 }
 
-/** The visible config equals the content of the secrets, except for what it hides. */
+/** Expects the visible config to equal the content of the secrets, except for the hidden parts. */
 export async function checkShownFiles({ world, pool }: Booted): Promise<void> {
   const hiding = [];
   for (const phase of phases) hiding.push(...await hidingFiles({ world, pool }, phase));
@@ -56,7 +56,7 @@ function isAsShown(content: string, shown: string): boolean {
   return new RegExp(`^${parts.join("[^\\s]+")}$`).test(content.trimEnd());
 }
 
-/** The machine's name is in place of every placeholder. */
+/** Expects the machine's name in place of every placeholder. */
 export async function checkName({ name, machine }: Booted): Promise<void> {
   const names = ["hostname", "cat /proc/sys/kernel/hostname", "cat /etc/machine-name", "hostnamectl hostname"];
   for (const command of names) {

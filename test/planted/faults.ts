@@ -1,22 +1,24 @@
 /** Faults that are planted one at a time, each with the test that has to catch it. */
 
 export interface Fault {
-  /** The promise that is broken, and how. */
+  /** The promise that the fault breaks, and how. */
   name: string;
-  /** Has the text `from` exactly once; `to` takes its place. */
+  /** The file to change: the text `from`, which it has exactly once, is replaced by `to`. */
   file: string;
   from: string;
   to: string;
   caughtBy: CatchingTest;
 }
 
-/** A test file; with `filter`, the tests of that file whose names contain it. */
+/**
+ * The test that has to catch the fault: a test file, or with `filter` the tests of that file whose names contain it.
+ */
 export interface CatchingTest {
   file: string;
   filter?: string;
 }
 
-/** How many machines may be out, and when. */
+/** Faults in how many machines are out of service, and when. */
 const pacing: Fault[] = [
   {
     name: "budget: one machine too many is replaced at once",
@@ -151,7 +153,7 @@ const machines: Fault[] = [
   },
 ];
 
-/** Marks, holds and cordons, and what pacing may edit. */
+/** Faults in marks, holds and cordons of machines, and in the fields that a rollout may edit. */
 const marks: Fault[] = [
   {
     name: "abort: machines keep marks and holds",
@@ -216,7 +218,7 @@ const marks: Fault[] = [
   },
 ];
 
-/** Which change is rolled out. */
+/** Faults in the choice of the change that is rolled out. */
 const changes: Fault[] = [
   {
     name: "rollback: a change that failed is rolled out again",
@@ -320,7 +322,7 @@ const admission: Fault[] = [
   },
 ];
 
-/** Scaling groups and control planes. */
+/** Faults in the rollouts of scaling groups and control planes. */
 const groups: Fault[] = [
   {
     name: "scaling group: a second order is given for one machine",

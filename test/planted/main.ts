@@ -26,7 +26,7 @@ interface Result {
   verdict: Verdict;
 }
 
-/** The runs of the catching tests without a fault, by file. */
+/** Runs the catching tests without a fault; returns the runs by file. */
 async function runWithoutFault(folder: string, chosen: readonly Fault[]): Promise<Map<string, Run>> {
   const runs = new Map<string, Run>();
   for (const [file, tests = []] of Object.entries(Object.groupBy(chosen, ({ caughtBy }) => caughtBy.file))) {
@@ -51,7 +51,8 @@ async function tryFault(copy: WorkingCopy, fault: Fault, sound: Run | undefined)
 async function tryAll(chosen: readonly Fault[]): Promise<Result[]> {
   using copy = await WorkingCopy.of(root);
   for (const signal of ["SIGINT", "SIGTERM"] as const) Deno.addSignalListener(signal, () => endEarly(copy));
-  // An outdated list is reported before minutes of tests.
+  // Plants and removes each fault first: a fault that does not match the code any more is reported before minutes of
+  // tests.
   for (const fault of chosen) copy.plant(fault)[Symbol.dispose]();
   const sound = await runWithoutFault(copy.folder, chosen);
   const results: Result[] = [];

@@ -7,20 +7,20 @@ const limitMs = 5 * 60_000;
 
 /** The result of a run of a test file. */
 export interface Run {
-  /** As Deno writes it; undefined when no test began, as after a syntax error. */
+  /** The JUnit report that Deno writes; undefined when no test began, as after a syntax error. */
   junit: string | undefined;
   output: string;
   seconds: number;
 }
 
-/** Runs the tests of a file whose names contain one of `filters`; all of them without. */
+/** Runs those tests of a file whose names contain one of `filters`; without filters all of them. */
 export async function runTestFile(folder: string, file: string, filters: readonly string[]): Promise<Run> {
   const report = join(folder, "planted-junit.xml");
   rmSync(report, { force: true });
   const begun = performance.now();
   const filter = filters.length === 0 ? [] : [`--filter=/${filters.map(escaped).join("|")}/`];
   const command = new Deno.Command(Deno.execPath(), {
-    // A fault may be a type error: the tests have to catch it, not the compiler.
+    // Deno does not check types here, because a fault may be a type error, and the tests have to catch the fault.
     args: [
       "test",
       "--no-check",
@@ -31,7 +31,7 @@ export async function runTestFile(folder: string, file: string, filters: readonl
       file,
     ],
     cwd: folder,
-    // The compiled copy is deleted with the copy.
+    // Deno compiles the changed modules into a folder of the copy, which is deleted with the copy.
     env: { NO_COLOR: "1", DENO_DIR: join(folder, ".deno") },
     stdin: "null",
     signal: AbortSignal.timeout(limitMs),
@@ -42,7 +42,7 @@ export async function runTestFile(folder: string, file: string, filters: readonl
   return { junit, output, seconds: (performance.now() - begun) / 1000 };
 }
 
-/** The flags of the group of tests that has the file. */
+/** Returns the permission flags of the test group that has the file. */
 export function allowedTo(file: string): readonly string[] {
   const group = Object.values(groups).find(({ paths }) => paths.some((path) => file.startsWith(`${path}/`)));
   if (!group) throw new Error(`Failed to run "${file}": it is in none of the groups of test/run/groups.ts`);

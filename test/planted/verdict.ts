@@ -27,7 +27,7 @@ export function verdictOf({ junit, output }: Pick<Run, "junit" | "output">): Ver
   return { is: "Missed", why: `the test fails without an assertion: ${firstLine(first)}` };
 }
 
-/** Returns why a test cannot catch a fault: without one it has to run, and to pass. Undefined if it can. */
+/** Returns why a test cannot catch a fault; undefined if it can. Without a fault the test has to run and to pass. */
 export function reasonAgainst(
   { filter = "" }: CatchingTest,
   { junit, output }: Pick<Run, "junit" | "output">,

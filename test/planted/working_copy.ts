@@ -56,7 +56,7 @@ function copyFile(from: string, to: string): void {
   else copyFileSync(from, to);
 }
 
-/** The text with the fault; throws unless it has the text `from` exactly once. */
+/** Returns the text with the fault; throws unless the text contains `from` exactly once. */
 export function planted(text: string, { file, from, to }: Pick<Fault, "file" | "from" | "to">): string {
   const parts = text.split(from);
   if (parts.length !== 2) {

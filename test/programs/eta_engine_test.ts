@@ -180,7 +180,7 @@ Deno.test("EtaEngine: continues after its process was replaced, and after it was
 });
 
 Deno.test("EtaEngine: never exceeds its number of processes, however many scopes render concurrently", async () => {
-  // Other tests of this process may have left some.
+  // Other tests of this process may have started some children, so only additional ones count.
   const before = await childrenNow();
   const engine = new EtaEngine({ processes: 2 });
   const files = [{ path: "f", template: "<% for (let i = 0; i < 1e7; i++); %><%= it.n %>" }];

@@ -9,7 +9,7 @@ import { renderFacts } from "../support/render_facts.ts";
 interface More {
   path?: string;
   snippets?: Record<string, string>;
-  /** Returns the data of a plain pool with these changes. */
+  /** Data of the templates that differ from those of a plain pool. */
   data?: Record<string, unknown>;
 }
 
@@ -18,9 +18,9 @@ type Render = (template: string, more?: More) => Promise<string>;
 const text = new TextEncoder().encode("signed by every key");
 const plain = goData(renderFacts({ settings: { nodeHttpProxy: "http://proxy.test:3128" } }));
 
-// Starting an engine takes longer than most of the tests here.
+// Most tests share this engine, because starting an engine takes longer than a test.
 const shared = new GoEngine({ processes: 1 });
-// Has rendered other templates before.
+// Another engine with its own history of renders: both must return equal text for equal input.
 const other = new GoEngine({ processes: 1 });
 Deno.test.afterAll(() => Promise.all([shared.close(), other.close()]).then(() => {}));
 
@@ -35,7 +35,7 @@ function renderOf(engine: GoEngine): Render {
   };
 }
 
-/** Has other limits, and has rendered nothing before. */
+/** Runs a story with a new engine that has other limits and has rendered nothing yet. */
 async function withEngine(story: (render: Render) => Promise<void>, limits: Partial<PoolLimits>): Promise<void> {
   const engine = new GoEngine(limits);
   try {
@@ -69,7 +69,7 @@ Deno.test("GoEngine: names the snippet that fails, both on execution and when it
   assert.match(await fault(`{{ "{{ nope }}" }}`), /^template: \/etc\/file:3: function "nope" not defined$/);
 });
 
-Deno.test("GoEngine: keeps no template that has changed", async () => {
+Deno.test("GoEngine: uses no outdated template or snippet after a change", async () => {
   const render = renderElsewhere;
   const snippets = { s: "snippet {{ .KubeVersion }}" };
   assert.equal(await render(`one {{- template "s" }}`, { snippets }), "one\nsnippet v1.36.1");
@@ -160,7 +160,7 @@ Deno.test("GoEngine: returns the same private keys again, and they can sign", as
   assert.ok(one === first[2] && two !== one, "Expected two equal keys in one template");
   await Promise.all(byChance.map((call) => renderElsewhere(`another {{ ${call} }}`)));
   for (const [index, kind] of Object.keys(kinds).entries()) {
-    // The default type is RSA, which was tested above.
+    // The type "" is RSA, whose key is compared above.
     if (kind !== "") assert.equal(await renderElsewhere(`{{ genPrivateKey "${kind}" }}`), first[index]);
   }
 });
@@ -222,7 +222,7 @@ Deno.test("GoEngine: gives data the types and methods of Operating System Manage
   assert.equal(await render(age, { data }), "&Duration{Duration:1h30m0s,} 1h30m0s 1.5 1h30m0s");
 });
 
-Deno.test("GoEngine: describes data that it cannot use", async () => {
+Deno.test("GoEngine: describes invalid data of templates", async () => {
   const fault = (data: Record<string, unknown>): Promise<string> => faultOf(render("x", { data }));
   assert.match(await fault({ NoSuchField: "" }), /^the data of the templates: json: unknown field "NoSuchField"$/);
   assert.match(
@@ -243,7 +243,8 @@ Deno.test("GoEngine: stops an endless template, while others continue", () =>
     await Promise.all([endless.then(() => order.push("stopped")), ...others]);
     assert.deepEqual(order, ["1 v1.36.1", "2 v1.36.1", "3 v1.36.1", "stopped"]);
     assert.equal(await endless, "it did not finish within 2000 ms");
-    // Far more than the others need, each in a process that must start first: on a busy machine 250 ms are not enough.
+    // 2 s are far more than the other templates need; each of them may have to start a process first, for which 250 ms
+    // do not suffice on a busy machine.
   }, { renderMs: 2_000 }));
 
 Deno.test("GoEngine: finds the endless file among the others of its phase", async () => {

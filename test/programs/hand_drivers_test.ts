@@ -129,7 +129,7 @@ for (const driver of ["bootc", "rpm-ostree"] as const) {
     deepEqual([await host.ordered(), await host.get("reboots")], [[], ""]);
   });
 
-  Deno.test(`${driver}: a check finds what an update would trip over`, async () => {
+  Deno.test(`${driver}: a check finds other updaters, a full /boot, changed files in /etc, and layered packages`, async () => {
     await using host = await FakeOsHost.make(driver);
     const found = async (): Promise<[string, boolean][]> => {
       const outcome = await host.give("Check");
@@ -190,7 +190,7 @@ Deno.test("check: one unanswered call of systemd ends no download", async () => 
   equal(await host.get("systemd_fails_once"), "done");
 });
 
-Deno.test("rpm-ostree: an unordered boot does not activate the staged image", async () => {
+Deno.test("rpm-ostree: a boot that Ostler did not order does not activate the staged image", async () => {
   await using host = await FakeOsHost.make("rpm-ostree");
   await host.give("Stage");
   await host.boot();

@@ -1,4 +1,4 @@
-/** Waits, then works, for the requested milliseconds, and answers; waiting takes no processor time. */
+/** A child process that waits and then works for the requested milliseconds, and answers; waiting takes no CPU time. */
 import process from "node:process";
 import { answerLines } from "../../profiles/engines/child_lines.ts";
 

@@ -25,7 +25,7 @@ Deno.test("RenderProcess: excludes from a deadline the time when others had the 
   withProcess("./idle_child.ts", async (process) => {
     const patience = { limitMs: 60_000, processorMs: 300 };
     assert.deepEqual(await process.ask({ waitMs: 700 }, patience), ["done"]);
-    // Processor time of earlier requests does not count either.
+    // The limit of 300 ms applies to each request: the CPU time of earlier requests does not count.
     for (let ask = 0; ask < 3; ask++) assert.deepEqual(await process.ask({ workMs: 150 }, patience), ["done"]);
   }));
 

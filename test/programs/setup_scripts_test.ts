@@ -7,8 +7,9 @@ const kubeconfigSecret = "kube-system-pool-kubelet-bootstrap-config";
 const note = `echo "\${0##*/} $*" >>"$SANDBOX/log"`;
 
 /**
- * Prints the states of kubelet.service one after another, and then always the last one. The kubelet writes its kubeconfig
- * at once; it has its certificate when it is running, but not while it is "waiting", which systemd also calls running.
+ * A fake systemctl: prints the given states of kubelet.service one after another, and then always the last one. The
+ * kubelet writes its kubeconfig at once. It has its certificate in the state "running", but not in "waiting", which
+ * systemd also calls running.
  */
 const kubeletStates = `if [[ $1 == show ]]; then
   mapfile -t states <"$SANDBOX/kubelet-states"
@@ -162,7 +163,7 @@ const noSocket = 'E1121 19:06:00.1 17 run.go:72] "command failed" err="failed to
   '/run/containerd/containerd.sock: connect: no such file or directory"';
 const badConfig = 'E1121 19:06:10.1 18 run.go:72] "command failed" err="unsupported eviction signal moonlight"';
 
-/** Prints the logs of kubelet.service one after another, and then always the last one. */
+/** A fake journalctl: prints the given logs of kubelet.service one after another, and then always the last one. */
 const kubeletLogs = `mapfile -t logs <"$SANDBOX/kubelet-logs"
 echo "\${logs[0]}"
 ((\${#logs[@]} == 1)) || printf '%s\\n' "\${logs[@]:1}" >"$SANDBOX/kubelet-logs"
@@ -176,7 +177,7 @@ Deno.test("fault E15: phase two: a kubelet that misses containerd does not count
   const { code, stderr } = await sandbox.run("/opt/bin/setup");
   assert.equal(code, 1);
   assert.match(stderr, /kubelet\.service ends again and again: .*unsupported eviction signal moonlight"\n$/);
-  // One start of its own, and one after systemd has given the unit up.
+  // The script starts the kubelet once, and once more after systemd has given the unit up.
   const starts = (await logOf(sandbox)).filter((line) => line === "systemctl start --no-block kubelet.service");
   assert.equal(starts.length, 2);
 });

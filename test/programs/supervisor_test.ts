@@ -11,7 +11,10 @@ import { scratchDirectory } from "../support/scratch_directory.ts";
 
 interface Scene extends AsyncDisposable {
   readonly supervisor: Supervisor;
-  /** A process that creates a file when ready, and appends its name to the file `ended` when it must stop. */
+  /**
+   * Returns the spec of a process that creates a file when it is ready, and appends its name to the file `ended` when
+   * it must stop.
+   */
   readonly spec: (name: string, overrides?: Partial<ProcessSpec>) => ProcessSpec;
   readonly read: (path: string) => Promise<string>;
 }

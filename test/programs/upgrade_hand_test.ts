@@ -260,7 +260,7 @@ Deno.test("upgrade hand: a swap outlives its pod, and is completed after a power
   await done(host, "Kubelet");
   equal((await host.lines("started")).length, 1);
   equal(await host.get("root/opt/bin/kubelet"), host.contents.kubelet);
-  // As after a crash between the replacement and the restart.
+  // The state after a crash between the replacement of the kubelet and its restart.
   host.contents.kubelet = kubeletOf(wanted, "rebuilt");
   await done(host, "Fetch");
   await Deno.rename(host.at("root/opt/bin/kubelet"), host.at("root/opt/bin/kubelet.ostler-old"));

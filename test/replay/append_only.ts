@@ -1,19 +1,19 @@
 /** Finds recorded histories that were changed or removed: a run that began under an old release must replay. */
 import { execFileSync } from "node:child_process";
 
-/** Where the histories are, and the file that introduced the rule: earlier records count. */
+/** The folder of the histories, and a file that was added together with the rule that histories never change. */
 export interface Kept {
   /** Root of the checkout. */
   root: string;
-  /** Of the histories, from the root. */
+  /** Path of the folder with the histories, from the root. */
   folder: string;
-  /** A file of the same commit as the rule, from the root. */
+  /** Path of a file that the commit which introduced the rule has added, from the root. */
   since: string;
 }
 
 /**
- * Returns the files that a commit, or the working tree, has changed or removed since the rule, each once. Undefined
- * when git cannot say: without a checkout, or without its history.
+ * Returns the histories that a commit after the rule, or the working tree, has changed or removed, each once. Returns
+ * undefined when git cannot compare them: without a checkout, or without its complete history.
  */
 export function rewrittenHistories({ root, folder, since }: Kept): string[] | undefined {
   const added = lines(root, "log", "--diff-filter=A", "--format=%H", "--", since);

@@ -16,7 +16,7 @@ for (const { folder, since } of ours) {
   const rewritten = rewrittenHistories({ root: fileURLToPath(new URL("../../", import.meta.url)), folder, since });
   Deno.test({
     name: `append-only: files in ${folder} are only ever added`,
-    // Without its history the earlier content of a checkout is unknown.
+    // Skipped in a checkout without git's history, because the earlier content of the histories is unknown.
     ignore: rewritten === undefined,
     fn: () => deepEqual(rewritten, []),
   });

@@ -31,10 +31,10 @@ const root = fileURLToPath(new URL("./histories/", import.meta.url));
 
 const shortLadder = { ...testDeadlines, instance: 800, address: 800, registered: 800, ready: 800 };
 
-/** Brings a run to a point where nothing can keep it from its end, and returns it. */
+/** Starts a run, brings it to a point from which it ends without further input, and returns it. */
 type Story = (stage: Stage) => Promise<Handle>;
 
-/** A rollout that waits for its first new machine, which does not come before the fix. */
+/** Starts a rollout whose first new machine does not join before the story fixes it. */
 async function whileJoining(stage: Stage): Promise<{ pool: FakePool; handle: Handle }> {
   const pool = await stage.grownPool();
   pool.fate = (_, image) => image === "image-2" ? "registered" : "joins";
@@ -263,7 +263,8 @@ const versions: Record<string, Story> = {
     const upgrade = new FakeUpgrade().on(stage);
     const { name } = upgrade;
     versions.looks.set(name, [upgradeFirst()]);
-    // The run waits for the upgrade, whose end shows in the next survey.
+    // Until the upgrade ends, the run waits for a change of the NodeVersion; the next survey then shows the end of the
+    // upgrade.
     versions.changed = new Promise(() => {});
     upgrade.before = (effect) => {
       if (effect === "announce b") versions.looks.set(name, [...controlPlaneFirst().slice(2)]);
@@ -374,7 +375,7 @@ async function record(
   const path = join(root, folder, `${release}-${story}.json`);
   if (existsSync(path)) return console.log(`kept ${path}`);
   const handle = await play(stage);
-  await handle.result().catch(() => undefined); // a cancelled run is a story too
+  await handle.result().catch(() => undefined); // a story may end with a cancelled run
   const history = await handle.fetchHistory();
   await writeFile(path, `${plainHistory(history)}\n`);
   console.log(`recorded ${path}: ${history.events?.length} events`);

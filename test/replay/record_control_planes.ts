@@ -2,7 +2,9 @@
 import { budgetOf } from "../support/pool_checks.ts";
 import type { Handle, Stage } from "../support/workflow_stage.ts";
 
-/** Each brings a run to a point where nothing can keep it from its end, and returns it. */
+/**
+ * Stories by name: each starts a run, brings it to a point from which it ends without further input, and returns it.
+ */
 export const controlPlanes: Record<string, (stage: Stage) => Promise<Handle>> = {
   "control_planes_in_doubt_promoted": async (stage) => {
     const pool = await stage.grownPool({ rules: { budget: budgetOf(1, { cluster: 1 }) } });

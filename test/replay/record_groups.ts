@@ -13,7 +13,10 @@ import { plainHistory } from "./plain_history.ts";
 const folder = fileURLToPath(new URL("./histories/roll_out_scaling_group/", import.meta.url));
 const { version: release } = manifest;
 
-/** A group above its size and one at its maximum, halted, and rolled back. */
+/**
+ * The stories to record, for a group that adds a machine first and one at its maximum size: a complete rollout, and a
+ * bad image that ends in a halt and in a rollback.
+ */
 const recorded = { rolling: image, halted_rolled_back: badImage };
 
 async function keep({ world }: Scene, story: string): Promise<void> {

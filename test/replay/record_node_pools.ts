@@ -1,5 +1,6 @@
 /**
- * Rollouts of NodePools that are recorded, and of machines that are replaced because they cannot be updated in place.
+ * Stories to record: rollouts of NodePools, including machines that are replaced because they cannot be updated in
+ * place.
  */
 import { eventually } from "../support/eventually.ts";
 import { FakeNodes } from "../support/fake_nodes.ts";
@@ -15,7 +16,9 @@ async function whileBooting(stage: Stage): Promise<{ nodes: FakeNodes; handle: H
   return { nodes, handle };
 }
 
-/** Each brings a run to a point where nothing can keep it from its end, and returns it. */
+/**
+ * Stories by name: each starts a run, brings it to a point from which it ends without further input, and returns it.
+ */
 export const nodePools: Record<string, (stage: Stage) => Promise<Handle>> = {
   "staged_rolled_soaked": async (stage) => {
     const policy = {

@@ -8,7 +8,9 @@ async function reported(upgrade: Pick<FakeUpgrade, "standing">, reason: string):
   await eventually(reason, () => upgrade.standing.reason === reason);
 }
 
-/** Each brings a run to a point where nothing can keep it from its end. */
+/**
+ * Stories by name: each starts a run, brings it to a point from which it ends without further input, and returns it.
+ */
 export const upgrades: Record<string, (stage: Stage) => Promise<Handle>> = {
   "in_order": async (stage) => await new FakeUpgrade().on(stage).start(stage) as unknown as Handle,
   "approved_late_halted_retried": async (stage) => {
@@ -38,7 +40,7 @@ export const upgrades: Record<string, (stage: Stage) => Promise<Handle>> = {
   },
 };
 
-/** As `upgrades`. */
+/** Stories of renewals of certificates, in the same form as `upgrades`. */
 export const certificates: Record<string, (stage: Stage) => Promise<Handle>> = {
   "in_order": async (stage) => await new FakeRenewal().on(stage).start(stage) as unknown as Handle,
   "inconclusive_halted_again": async (stage) => {

@@ -18,7 +18,7 @@ interface History {
   events: [{ workflowExecutionStartedEventAttributes: { workflowId: string } }];
 }
 
-/** Replays a history with today's workflows; rejects if it cannot. */
+/** Replays a history with today's workflows; rejects if they decide differently. */
 async function follow(text: string): Promise<void> {
   const history = JSON.parse(text) as History;
   const { workflowId } = history.events[0].workflowExecutionStartedEventAttributes;
@@ -43,7 +43,7 @@ replayTest("rollOutMachineDeployment: does not replay a history with another ste
   await rejects(follow(changed), { name: "DeterminismViolationError" });
 });
 
-/** The input of the run of a history. */
+/** Returns the input with which the run of a recorded history was started. */
 function inputOf(name: string): { carried?: object } {
   const { events } = JSON.parse(textOf(name)) as {
     events: [{ workflowExecutionStartedEventAttributes: { input: { payloads: { data: string }[] } } }];
@@ -52,7 +52,7 @@ function inputOf(name: string): { carried?: object } {
   return JSON.parse(atob(data)) as { carried?: object };
 }
 
-Deno.test("fault E13: each workflow has a recorded history, and one of a pool began with carried state", () => {
+Deno.test("fault E13: each workflow has a recorded history, and one run of a MachineDeployment began with carried state", () => {
   const folders = Object.keys(workflows).map((name) =>
     name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
   );

@@ -36,7 +36,7 @@ export function inActivity<T>(work: () => Promise<T>, run: ActivityRun = {}): Pr
   const execution = { workflowId: "machine-deployment/fleet/pool", runId };
   const stopping = new AbortController();
   const { promise: cancelled, reject } = Promise.withResolvers<never>();
-  cancelled.catch(() => undefined); // no listener is needed
+  cancelled.catch(() => undefined); // prevents an unhandled rejection when nothing listens
   const stop = (): void => {
     const reason = new CancelledFailure("CANCELLED");
     stopping.abort(reason);

@@ -14,10 +14,11 @@ import {
   type RenderFacts,
 } from "../../profiles/mod.ts";
 
-// Kept until then, because a start takes longer than a render.
+// The template engines are kept until the last test of the file has ended, because starting one takes longer than a
+// render.
 Deno.test.afterAll(() => closeTemplateEngines());
 
-/** The end of a script; never an exception. */
+/** The result of a script; a failed script is a result too, and not an exception. */
 export interface Ending {
   code: number;
   stdout: string;
@@ -26,7 +27,7 @@ export interface Ending {
 
 const moved = /(?<![\w/.])\/(etc|opt|run|var|usr\/local|usr\/share\/oem|oem|boot)(?![\w-])/g;
 
-/** The folders of a machine, below another root. */
+/** A folder with the files of a machine, in place of the machine's root. */
 export class BootSandbox implements AsyncDisposable {
   private constructor(readonly root: string) {}
 

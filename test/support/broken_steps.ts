@@ -1,4 +1,4 @@
-/** Steps that fail once at each point, which Temporal sees like a killed worker. */
+/** Steps of workflows that fail once before and once after their work, which Temporal sees like a killed worker. */
 import { deepEqual } from "node:assert/strict";
 
 type Step = (input: never) => Promise<unknown>;

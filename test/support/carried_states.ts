@@ -1,4 +1,4 @@
-/** The state of a run with every part in use, as the next run gets it. */
+/** A state with every part in use, as a run that continues as new gives it to the next run. */
 import type { CarriedState } from "../../workflows/contracts/mod.ts";
 
 const request = { by: "ada", reason: "incident", since: 2000 };

@@ -21,7 +21,7 @@ export class ClusterAutoscaler implements Disposable {
   readonly #emptySince = new Map<string, number>();
   #timer: ReturnType<typeof setInterval> | undefined;
 
-  /** It exists from now on, and acts when it is started. */
+  /** Creates the Deployment of the autoscaler, which acts only after it is started. */
   constructor(kube: FakeKube, cloud: GroupCloud, groups: readonly Pick<GroupSpec, "autoscalerName">[]) {
     this.#kube = kube;
     this.#cloud = cloud;
@@ -71,7 +71,7 @@ export class ClusterAutoscaler implements Disposable {
     }
   }
 
-  /** As the real one, before it removes the machine. */
+  /** Taints a node before its machine is removed, as the real cluster-autoscaler does. */
   #taint(name: string): void {
     const node = this.#kube.get("nodes", name);
     const { taints = [], ...spec } = (node?.["spec"] ?? {}) as { taints?: object[] };
@@ -79,7 +79,7 @@ export class ClusterAutoscaler implements Disposable {
     this.#kube.put("nodes", { ...node, metadata: { ...node?.metadata, name }, spec: { ...spec, taints: all } });
   }
 
-  /** Writes the ConfigMap that shows which groups it manages. */
+  /** Writes the status ConfigMap of the autoscaler, which lists the groups that it manages. */
   #show(groups: readonly Pick<GroupSpec, "autoscalerName">[]): void {
     const names = groups.map(({ autoscalerName }) => `- name: ${autoscalerName}`);
     const updated = new Date().toISOString().replace("T", " ").replace("Z", " +0000 UTC");

@@ -32,7 +32,7 @@ export function faultsBy(schema: CrdSchema, value: unknown): string[] {
 }
 
 function faultsAt({ schema, value, path }: Place): string[] {
-  if (path === "metadata") return []; // the API server defines it
+  if (path === "metadata") return []; // the API server validates metadata itself
   const faults = [...valueFaults(schema, value)].map((fault) => `${path} ${fault}`);
   if (Array.isArray(value)) {
     const { items = {} } = schema;

@@ -1,10 +1,13 @@
-/** Facts for Ostler's own profiles: the minimum, and the maximum. */
+/** Facts to render Ostler's own profiles from: with as few settings as possible, and with as many as possible. */
 import type { OsProfile, RenderFacts } from "../../profiles/mod.ts";
 import { type FactOverrides, renderFacts, testCa } from "./render_facts.ts";
 
 export const sshKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGolden0000000000000000000000000000000000000 ops@example";
 
-/** A machine behind a proxy and an air gap; everything it downloads comes from `mirror.test`. */
+/**
+ * Settings for a machine behind a proxy and without access to the internet, which downloads everything from
+ * `mirror.test`.
+ */
 export const airGap: FactOverrides = {
   deployment: { annotations: { "parameter.ostler.dev/packageMirror": "https://mirror.test" } },
   settings: {

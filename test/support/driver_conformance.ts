@@ -25,13 +25,13 @@ export interface CloudUnderTest extends AsyncDisposable {
   group: string;
   /** Other images in the cloud, which never had a template. */
   images: [string, string];
-  /** Calls until now. */
+  /** Returns the number of calls to the cloud until now. */
   calls: () => number;
-  /** Sets the fault of the call after the given number of calls; undefined sets none. */
+  /** Sets the fault of the call that follows after the given number of calls; undefined removes the fault. */
   befall: (fault: Befalls | undefined, after: number) => void;
   /** Actual size and instances, without those that are being deleted. */
   truth: () => Truth | Promise<Truth>;
-  /** Makes everything visible. */
+  /** Makes all hidden instances visible. */
   show: () => void | Promise<void>;
   /** Completes all deletions. */
   settle: () => void | Promise<void>;
@@ -77,7 +77,7 @@ export function conforms(title: string, open: Open): void {
   test("missing objects: are Absent, or refused", absent);
 }
 
-/** Each continues from any state that an earlier attempt left. */
+/** The verbs of a driver under interruption: each continues from any state that an earlier attempt has created. */
 const verbs = {
   ensureImage: async ({ driver, group, images: [image] }: CloudUnderTest): Promise<void> => {
     equal((await driver.ensureImage({ group, image })).image, image);
@@ -88,7 +88,7 @@ const verbs = {
   remove: async ({ driver, group }: CloudUnderTest): Promise<void> => {
     const [first] = await alive(driver, group);
     ok(first);
-    // A killed driver remembers which instance it was to remove: the oldest is that one until it is deleted.
+    // After a kill the driver would be called for the same instance again: the oldest instance, until it is deleted.
     if ((await alive(driver, group)).length < 2) return;
     await driver.remove({ group, providerId: first.providerId, shrinks: true });
   },
@@ -103,8 +103,8 @@ const outcomes: Record<keyof typeof verbs, object> = {
 
 async function interrupted(cloud: CloudUnderTest, verb: keyof typeof verbs, fault: Befalls): Promise<void> {
   const before = await cloud.truth();
-  // The first attempt fails at its first call, the second at its second, until one has no call left; each continues
-  // from the state of the last.
+  // The first attempt fails at its first call, the second attempt at its second call, and so on, until an attempt has
+  // no such call. Each continues from the state of the attempt before it.
   for (let nth = 0, isBefallen = true; isBefallen; nth++) {
     const first = cloud.calls();
     cloud.befall(fault, nth);
@@ -156,14 +156,16 @@ async function seesLate(cloud: CloudUnderTest): Promise<void> {
   equal(await driver.instance(providerId), undefined);
   const again = await driver.order({ group, token: "t" });
   ok(again.outcome === "Ordered");
-  // Only a reader who has seen it knows when it was made.
+  // The creation time may differ: only a client that has seen the instance knows it.
   deepEqual(again.instance, { ...first.instance, since: again.instance.since });
   deepEqual([(await truth()).size, (await truth()).alive], [3, 3]);
   await show();
   equal((await driver.instance(providerId))?.token, "t");
 }
 
-/** A driver that finds the instance in a list waits until it is shown. */
+/**
+ * Orders with a driver that finds the hidden instance in a list: the order returns only when the instance is visible.
+ */
 async function awaitsLate({ driver, group, truth, show }: CloudUnderTest): Promise<void> {
   const first = driver.order({ group, token: "t" });
   await eventually("three machines", async () => (await truth()).alive >= 3);
@@ -188,7 +190,7 @@ async function refusesTooLong({ driver, group, truth, calls }: CloudUnderTest): 
   if (!driver.checkToken) return;
   const order = { group, token: `${"a".repeat(300)}-new-1` };
   const refused = { type: "CloudRefused", nonRetryable: true };
-  // Some tests open their driver at the first call.
+  // The first call opens the driver in some tests, so this call is not counted.
   await driver.group(group);
   const before = calls();
   await rejects(async () => await driver.checkToken?.(order), refused);

@@ -12,18 +12,18 @@ import type { Supervisor } from "../../deploy/local/process/supervisor.ts";
 import { CertificateAuthority, type KeyedCertificate } from "../../deploy/local/stack/certificate_authority.ts";
 import { eventually } from "./eventually.ts";
 
-/** A member as a test sees it. */
+/** The name and address of a member, which a test chooses. */
 export interface EtcdPlace {
   /** The name of the machine and of the member. */
   readonly name: string;
-  /** Such as 127.1.2.3, which needs no setup on Linux. */
+  /** A loopback address such as 127.1.2.3, which needs no setup on Linux. */
   readonly address: string;
 }
 
 export interface EtcdClusterOptions {
-  /** Only certificates and data. */
+  /** Folder of the certificates and the data, which has no other content. */
   readonly directory: string;
-  /** The binary. */
+  /** Path of the etcd binary. */
   readonly etcd: string;
   readonly supervisor: Supervisor;
   /** Added to the command line of every member. */
@@ -43,7 +43,7 @@ export interface ListedMember {
 
 const [clientPort, peerPort] = [2379, 2380];
 
-/** The timeout of kubeadm for one request to etcd (its constant `EtcdAPICallTimeout`). */
+/** Time limit (ms): kubeadm's own timeout for one request to etcd (its constant `EtcdAPICallTimeout`). */
 const patienceMs = 120_000;
 
 export class EtcdCluster {
@@ -73,7 +73,7 @@ export class EtcdCluster {
     return { ca: this.#authority.certificatePem, cert, key };
   }
 
-  /** All members that were ever started and not forgotten. */
+  /** Returns the endpoints of all members that were ever started and not forgotten. */
   get endpoints(): string[] {
     return [...this.#places.values()].map(endpointAt);
   }
@@ -112,7 +112,7 @@ export class EtcdCluster {
 
   /** Starts the process of an added member; resolves when it responds. */
   async startAdded(place: EtcdPlace): Promise<void> {
-    // Without a leader there is no list, as for a moment after one is lost.
+    // Repeated, because etcd returns no list while it has no leader, as for a moment after the leader was lost.
     const members = await eventually(`"${place.name}" is listed`, async () => {
       const listed = await this.members();
       return listed.some(({ peerURLs }) => peerURLs.includes(peerAt(place))) && listed;
@@ -123,7 +123,7 @@ export class EtcdCluster {
     await this.#run(place, { cluster: named.join(","), state: "existing" });
   }
 
-  /** Returns whether it votes now; false if it is not in sync yet. */
+  /** Promotes a learner; returns whether the member is a voter now, false if it is not in sync yet. */
   async promote(id: string): Promise<boolean> {
     const { status } = await this.#ask("/v3/cluster/member/promote", { ID: id });
     if (status === 200) return true;
@@ -148,12 +148,12 @@ export class EtcdCluster {
     await process.exit;
   }
 
-  /** Starts it again on its data. */
+  /** Starts a member again on its existing data. */
   async restart(name: string): Promise<void> {
     await this.#options.supervisor.get(name).restart();
   }
 
-  /** Deletes its data and forgets it here; etcd's list keeps it. */
+  /** Deletes the data of a member and forgets the member here; etcd still lists it. */
   async forget(name: string): Promise<void> {
     await this.kill(name);
     await rm(this.#data(name), { recursive: true, force: true });
@@ -205,7 +205,8 @@ export class EtcdCluster {
 
   async #run(place: EtcdPlace, joining: Joining): Promise<void> {
     const { address, name } = place;
-    // Members check that the certificate of a client has its address, and over the loopback all clients have this one.
+    // etcd checks that a peer's certificate has the address from which the peer connects: over loopback that is
+    // 127.0.0.1 for all members.
     const ipAddresses = [address, "127.0.0.1"];
     const { certificatePem, keyPem } = await this.#authority.issue({
       ...{ commonName: name, use: "client and server", ipAddresses } as const,
@@ -236,7 +237,8 @@ export class EtcdCluster {
         ...[`--initial-cluster=${cluster}`, `--initial-cluster-state=${state}`],
         ...[...tls(""), ...tls("peer-"), "--unsafe-no-fsync", "--log-level=warn", ...args],
       ],
-      // A learner is not healthy for all, and answers only for itself.
+      // Probes the version and not the health: a learner does not count as healthy, and answers only requests about
+      // itself.
       ready: httpProbe({ url: `${client}/version`, ...this.#asClient() }),
       readyTimeoutMs: 30_000,
     };
@@ -277,13 +279,13 @@ export class EtcdCluster {
 }
 
 interface Joining {
-  /** In the form `name=https://…,…`. */
+  /** The initial members in the form `name=https://…,…`. */
   cluster: string;
   state: "new" | "existing";
 }
 
 interface Asked {
-  /** 0 without a response. */
+  /** HTTP status; 0 without a response. */
   status: number;
   answer: unknown;
 }

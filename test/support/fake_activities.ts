@@ -78,9 +78,9 @@ export class FakeActivities {
   readonly #pools: FakePool[] = [];
   readonly slots = new FakeSlots();
   readonly images = new FakeImages();
-  /** Due pools in one list. */
+  /** Maximum number of due pools in one list. */
   pageSize = 50;
-  /** Converged pools are listed as resting. */
+  /** Whether the list of due pools has the state of each converged pool at the end of its rollout. */
   tellsRest = false;
 
   /** The pool that was created last. */
@@ -93,30 +93,33 @@ export class FakeActivities {
     return pool;
   }
 
-  /** Notifications to deliver, as "target id"; the entry for one makes it fail. */
+  /** Notifications that were to be delivered, as "target id"; `noticeFate` returns the error of a delivery. */
   readonly notices: string[] = [];
   noticeFate: (asked: readonly string[], target: NoticeTarget) => Error | undefined = () => undefined;
 
-  /** The result of each read of a JoiningNode, by its name; afterwards it is deleted. */
+  /**
+   * The results of the reads of each JoiningNode, by name, in order; without a further result the JoiningNode counts as
+   * deleted.
+   */
   readonly joining = new Map<string, JoiningOutcome[]>();
 
-  /** The result of each read of an AutoscalingStrategy, and events during one. */
+  /** The results of the reads of each AutoscalingStrategy, by name; `whileKept` runs during a read. */
   readonly autoscalers = new Map<string, AutoscalerOutcome[]>();
   whileKept: (name: string) => Promise<void> = () => Promise.resolve();
 
   readonly versions = new FakeVersions();
 
-  /** The activities of upgrades of Kubernetes, by the names of their NodeVersions. */
+  /** Activities for upgrades of Kubernetes, by the name of the NodeVersion. */
   readonly upgrades = new Map<string, UpgradeActivities & UpgradeWaits>();
 
-  /** The activities of renewals of certificates, by the names of their NodeVersions. */
+  /** Activities for renewals of certificates, by the name of the NodeVersion. */
   readonly renewals = new Map<string, RenewalActivities & RenewalWaits>();
 
-  /** Real activities of other pools, by the names of their Rollouts. */
+  /** Real activities that replace the fake ones for a pool, by the name of its Rollout. */
   readonly others = new Map<string, RealActivities>();
-  /** Real activities of other clusters, by name. */
+  /** Real activities that replace the fake ones for a cluster, by its name. */
   readonly clusters = new Map<string, RealActivities>();
-  /** Activities that have not ended, in words. */
+  /** Descriptions of the activities that have not ended. */
   readonly running = new Map<symbol, string>();
 
   /** Returns the activities that a worker registers. */
@@ -124,7 +127,7 @@ export class FakeActivities {
     return this.#ofClusters(this.#ofPools());
   }
 
-  /** Returns the same steps, except for clusters with their own. */
+  /** Returns steps that call a cluster's own activities, if it has any, and otherwise the given ones. */
   #ofClusters<Steps extends object>(steps: Steps): Steps {
     type Input = { pool?: PoolRef; object?: ClusterObject } | undefined;
     type Step = (input: Input) => Promise<unknown>;
@@ -175,7 +178,7 @@ export class FakeActivities {
     };
   }
 
-  /** Returns the same steps, except for pools with others. */
+  /** Returns steps that call a pool's own activities, if it has any, and otherwise the given ones. */
   #routed<Steps extends object>(steps: Steps): Steps {
     type Step = (input: { pool?: PoolRef }) => Promise<unknown>;
     const routed = Object.entries(steps as Record<string, Step>).map((
@@ -264,7 +267,7 @@ export class FakeActivities {
     return { pools, ...(end < this.#pools.length ? { next: String(end) } : {}) };
   }
 
-  /** By the steps that it is made of, so that a story can fail each. */
+  /** Publishes step by step, as the real activity does, so that a story can make each step fail. */
   async #publishDesired({ pool, revision }: { pool: PoolRef; revision?: string }): Promise<PublishedPool> {
     const earlier = await this.#on("recall", { pool }, recall);
     const seen = await this.#on("readDesired", { pool }, desiredOf);
@@ -304,7 +307,7 @@ export class FakeActivities {
     };
   }
 
-  // Runs the orders and waits of a composed step, so that a failed story shows them.
+  // Executes a composed step as its single orders and waits, so that the log of calls of a failed story shows them.
   #stages(): Pick<AwaitActivities, "awaitReplacementJoined" | "awaitNodeEmptied" | "awaitVictimGone"> {
     const { ensureVictimMarked, ensureMachineAdmitted } = this.#write();
     return {

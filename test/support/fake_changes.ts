@@ -10,7 +10,10 @@ export const mark: Change = (pool, machine) => {
   machine.mark = machine.hold = pool.holder;
 };
 
-/** A leaving machine stays held: without the hold it would be deleted before its release. */
+/**
+ * Removes hold, mark and cordon of a machine. A machine that is being deleted stays held, because it would be deleted
+ * at once otherwise.
+ */
 export const spare: Change<{ letGo?: boolean }> = (_pool, machine, { letGo = false }) => {
   if (!machine || (machine.leaving && !letGo)) return;
   machine.mark = machine.hold = "";
@@ -32,7 +35,8 @@ export const admit: Change = (pool, machine) => {
   machine.hold = "";
 };
 
-// A machine for a missing one is not a replacement: it does not count against the budget.
+// Whether there are already as many machines as desired: a machine in place of a missing one is not a replacement, and
+// does not count against the budget.
 function isAboveWanted({ machines, replicas }: FakePool): boolean {
   return machines.filter(({ booted, leaving }) => booted && !leaving).length >= replicas;
 }

@@ -41,7 +41,10 @@ export function desiredOf(pool: FakePool): DesiredState {
   };
 }
 
-/** Depends on everything a machine boots with, except for itself where it is stamped into the template. */
+/**
+ * Returns a digest of everything a machine boots with, without the digest itself, which may be stamped into the
+ * template.
+ */
 export function digestOf({ template, profileVersion }: FakePool): string {
   const { image, kubelet } = template;
   return Buffer.from(`${image} ${kubelet}/${profileVersion}`).toString("hex");
@@ -65,12 +68,12 @@ export function publish(
   return { artefacts: [], news, ...lifeOf(pool), ...trusted, rendering: render(pool) };
 }
 
-/** Renders, by name only. */
+/** Returns the rendering of the config, which has only names and digests. */
 export function render(pool: FakePool): Rendering {
   return { configDigest: digestOf(pool), profileVersion: `1.0.${pool.profileVersion}`, files: 9, bytes: 900 };
 }
 
-/** Renews the published credentials. */
+/** Renews the published credentials if they are due. */
 export function renewStanding(pool: FakePool): Renewal {
   if (!pool.published) return { news: "Unpublished" };
   const isDue = pool.renewAt <= Date.now();
@@ -78,7 +81,7 @@ export function renewStanding(pool: FakePool): Renewal {
   return { news: isDue ? "Renewed" : "None", ...lifeOf(pool) };
 }
 
-/** Does the same for a resting pool, whose artefacts are as its rollout left them. */
+/** Renews the credentials of a converged pool, if the pool is unchanged since its rollout. */
 export function renewAtRest(pool: FakePool, { rest }: { rest: Rest }): RestRenewal {
   const seen = desiredOf(pool);
   if (seen.state !== "Present") return { news: "Unserved" };
@@ -93,7 +96,7 @@ function lifeOf({ renewAt }: FakePool): { renewAt: string; expiresAt: string } {
   return { renewAt: new Date(renewAt).toISOString(), expiresAt: new Date(renewAt + 57_600_000).toISOString() };
 }
 
-/** Rolls back to the template of the last good machines, while its set exists. */
+/** Restores the template of the last good machines; fails if the MachineSet of that template was deleted. */
 export function restoreLastGood(pool: FakePool): { changed: boolean } {
   const { lastGood } = pool.rollout;
   const good = pool.sets.find(({ hash }) => hash === lastGood?.templateHash);
@@ -115,7 +118,7 @@ export function stampTemplate(pool: FakePool, order: Omit<TemplateStamp, "pool">
   return stamp;
 }
 
-/** Another image with InPlace: the pool determines the outcome. */
+/** Returns the outcome of a new image with `onImageChange: InPlace`, which the test sets on the pool. */
 export function keepMachines(pool: FakePool): Keeping {
   return pool.keeping();
 }

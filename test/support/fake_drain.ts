@@ -33,7 +33,8 @@ function blockersOf(pool: FakePool, machine: FakeMachine): Blocker[] {
   return [{ pod: "default/web-1", owner: "Deployment default/web", why: "node unreachable" }];
 }
 
-// Draining a machine while others are not Ready takes promised capacity.
+// Records how many other machines were Ready when the drain began: a drain while others are not Ready takes promised
+// capacity.
 function checkOthers(pool: FakePool, machine: FakeMachine): void {
   const others = pool.machines.filter((other) =>
     other !== machine && other.ready && !other.isNodeDown && !other.leaving &&
@@ -46,7 +47,7 @@ function checkOthers(pool: FakePool, machine: FakeMachine): void {
   }
 }
 
-/** Returns the verdicts when all passed, one failed or the deadline passed; before, none. */
+/** Returns the verdicts of all gates once all passed, one failed, or the deadline passed; undefined before that. */
 export function judge(pool: FakePool, { gates, machine, until }: GateOrder): GateVerdict[] | undefined {
   const found = machine === undefined ? undefined : pool.find(machine);
   if (machine !== undefined && !found) {
@@ -58,12 +59,12 @@ export function judge(pool: FakePool, { gates, machine, until }: GateOrder): Gat
   });
   const isDecided = verdicts.every(({ outcome }) => outcome === "Passed") ||
     verdicts.some(({ outcome }) => outcome === "Failed") || Date.now() >= until;
-  // The gates of a machine whose change was abandoned meanwhile are not evaluated.
+  // A machine whose change was abandoned meanwhile does not count as being evaluated.
   if (found) found.isJudged = found.set === pool.current;
   return isDecided ? verdicts : undefined;
 }
 
-/** In any case: a machine without running gates is not evaluated. */
+/** Records that the gates of a machine are not evaluated any more, however the evaluation has ended. */
 export function endJudgement(pool: FakePool, machine: string | undefined): void {
   const found = machine === undefined ? undefined : pool.find(machine);
   if (found) found.isJudged = false;

@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { EtcdAccess } from "../../activities/etcd/access.ts";
 import { CertificateAuthority } from "../../deploy/local/stack/certificate_authority.ts";
 
-/** A request, as "path body". */
+/** Answers a request to the server; `asked` is the request as "path body". */
 export type Reply = (asked: string, response: ServerResponse, request: IncomingMessage) => void;
 
 export interface FakeEtcd {
@@ -40,7 +40,7 @@ export async function withFakeEtcd(reply: Reply, story: (etcd: FakeEtcd) => Prom
   }
 }
 
-/** A reply of JSON. */
+/** Sends a reply in JSON. */
 export function json(response: ServerResponse, value: unknown, status = 200): void {
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(value));
 }
@@ -56,7 +56,7 @@ export function answering(answers: Record<string, unknown>): Reply {
   };
 }
 
-/** An error of etcd. */
+/** An error response of etcd. */
 export class Refused {
   constructor(readonly message: string, readonly code = 9, readonly status = 400) {}
 }

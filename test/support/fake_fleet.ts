@@ -7,7 +7,7 @@ import { renewalIdOf, taskQueueOf, workflowIdOf } from "../../workflows/commands
 import type { Ended } from "./fake_terminal.ts";
 import { grpcStatus } from "./grpc_status.ts";
 
-/** When every test begins. */
+/** The time at which every test begins. */
 export const start = Date.parse("2026-11-21T03:00:00Z");
 
 /** A cluster; missing fields have healthy values. */
@@ -15,15 +15,15 @@ export interface FakeCluster {
   uid?: string;
   taskQueue?: string;
   isPaused?: boolean;
-  /** Minutes for which the Schedule's run has been open. */
+  /** Minutes for which the run of the renewal Schedule has been open. */
   openFor?: number;
-  /** Minutes since the last poll; missing means now, null never. */
+  /** Minutes since a worker of the cluster last polled; by default now, null for never. */
   silentFor?: number | null;
   /** Versions that poll, the first of them current unless `current` names another. */
   versions?: string[];
   current?: string;
   hasSchedule?: boolean;
-  /** gRPC status code in place of the Schedule. */
+  /** gRPC status code with which the read of the Schedule fails. */
   refusal?: number;
 }
 
@@ -32,7 +32,7 @@ export interface FakeRun {
   cluster?: string;
   name: string;
   phase: string;
-  /** Missing never answers. */
+  /** The answer to the query `progress`; if missing, the query is never answered. */
   progress?: object;
 }
 
@@ -54,11 +54,11 @@ const [notFound, invalidArgument, deadlineExceeded] = [5, 3, 4];
 export class FakeFleet {
   readonly clusters = new Map<string, FakeCluster>();
   readonly runs: FakeRun[] = [];
-  /** Whether the server groups by more than ExecutionStatus. */
+  /** Whether the server can group counts by other columns than ExecutionStatus. */
   doesGroup = true;
-  /** gRPC status code of the whole server, without any answers. */
+  /** Error with which every call fails. */
   outage: Error | undefined;
-  /** Counted as open, though only `runs` can be listed. */
+  /** Number of open runs that the server counts, although it lists only `runs`. */
   total: number | undefined;
   /** IDs of foreign Schedules. */
   readonly foreign: string[] = [];

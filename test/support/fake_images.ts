@@ -14,10 +14,10 @@ export function resolved(overrides: Partial<ResolvedImage> = {}): ResolvedImage 
 }
 
 export class FakeImages {
-  /** The answers in order, the last one repeatedly; a failure is thrown. */
+  /** The results of the reads of each image, in order, the last one repeatedly; an Error is thrown. */
   readonly looks = new Map<string, (ImageLook | Error)[]>();
   readonly verdicts = new Map<string, (ImageVerdict | Error)[]>();
-  /** The reported results, by name. */
+  /** The results that were reported for each image, by name. */
   readonly told = new Map<string, ImageFinding[]>();
   /** Calls in order, as "activity name". */
   readonly calls: string[] = [];

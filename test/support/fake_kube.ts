@@ -54,7 +54,7 @@ export class FakeKube {
   onChange: (change: { type: "ADDED" | "MODIFIED" | "DELETED"; plural: string; object: Stored }) => void = () => {};
   /** The answer to a token request. */
   token: { token: string; expirationTimestamp: Date } | undefined;
-  /** Whether a key that signed a token is trusted no more. */
+  /** Returns whether the key that signed a token is not trusted any more. */
   isDistrusted: (token: string) => boolean = () => false;
   /** Whether its version has mutating admission policies. */
   hasPolicies = true;
@@ -62,7 +62,10 @@ export class FakeKube {
   mayDo: (user: string, right: Reviewed) => boolean = () => true;
   /** The metrics of the API server, or of the one at a URL; may throw its error. */
   metricsOf: (server?: string) => string = () => "";
-  /** Epoch ms at which objects are created and deleted; by default, one second of 1970 passes with each write. */
+  /**
+   * Returns the time (epoch ms) at which objects are created and deleted. By default each write is one second later,
+   * from the start of 1970.
+   */
   clock: (() => number) | undefined;
   #objects = new Map<string, Stored>();
   #versions = 0;
@@ -72,7 +75,7 @@ export class FakeKube {
     return openCluster(this.clients);
   }
 
-  /** Only its clients. */
+  /** The clients of the cluster alone. */
   get clients(): Kube {
     const named = this.#named();
     const groups = {
@@ -161,7 +164,7 @@ export class FakeKube {
     return undefined;
   }
 
-  // Valid as long as its service account exists.
+  // Returns whether a token is valid: as long as its service account exists and its key is trusted.
   #isTaken(token: string): boolean {
     const { account, uid } = accountOf(token) ?? { account: "", uid: "" };
     const [namespace, name = ""] = account.split("/");
@@ -196,7 +199,7 @@ export class FakeKube {
     return { ...body, status: { allowed: this.mayDo(user, resourceAttributes) } };
   }
 
-  // The promise is made before anything can throw, as with a real client.
+  // Awaits first, so that every error rejects the promise and none is thrown at once, as with a real client.
   async #do(verb: Verb, request: Request): Promise<unknown> {
     await Promise.resolve();
     const { plural = "", namespace, body } = request;
@@ -317,7 +320,7 @@ function page(items: Stored[], { limit = Infinity, _continue = "0" }: Request, v
   return { items: items.slice(Number(_continue), end), metadata: { resourceVersion: String(version), ...more } };
 }
 
-// In typed responses the client renames the field `continue`.
+// Renames the field `continue` to `_continue`, as the client does in typed responses.
 function typed(answer: unknown): unknown {
   const { metadata } = (answer ?? {}) as { metadata?: { continue?: string } };
   if (metadata?.continue === undefined) return answer;

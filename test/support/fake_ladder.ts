@@ -3,7 +3,7 @@ import type { JoinDeadlines, JoinVerdict, Rung } from "../../workflows/contracts
 import { nodeOf } from "./fake_pool.ts";
 import type { FakeMachine, FakePool } from "./fake_pool.ts";
 
-/** Returns the verdict when each machine has joined or is late; undefined before. */
+/** Returns the verdict once each machine has joined or has missed a deadline; undefined before that. */
 export function climb(
   pool: FakePool,
   asked: { machine: string; deadlines: JoinDeadlines }[],

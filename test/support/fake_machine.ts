@@ -4,7 +4,7 @@ import type { Member, RepairRules } from "../../workflows/contracts/mod.ts";
 export interface FakeTemplate {
   image: string;
   kubelet: string;
-  /** The digest of the config, after it was stamped into the template. */
+  /** The digest of the config, if it was stamped into the template. */
   stamp?: string;
 }
 
@@ -14,7 +14,7 @@ export interface FakeSet extends FakeTemplate {
   replicas: number;
 }
 
-/** How far a machine gets by itself: it joins, or it stops before the named stage. */
+/** How far a machine gets by itself: it joins, or it never passes the named join stage. */
 export type Fate = "joins" | "instance" | "address" | "registered" | "ready" | "gates";
 
 export interface FakeMachine {
@@ -23,33 +23,33 @@ export interface FakeMachine {
   created: number;
   fate: Fate;
   zone: string | undefined;
-  /** It has an instance of the cloud. */
+  /** Whether the machine has an instance in the cloud. */
   booted: boolean;
-  /** machine-controller saw its node Ready. */
+  /** Whether machine-controller saw the machine's node Ready. */
   ready: boolean;
-  /** Its node is not Ready now. */
+  /** Whether the machine's node is not Ready now. */
   isNodeDown: boolean;
-  /** Why it is unhealthy; without a condition its node is not Ready. */
+  /** Why the machine is unhealthy, and since when (epoch ms); without a condition its node is not Ready. */
   ill: { why: string; since: number; condition?: string } | undefined;
   leaving: boolean;
   hold: string;
   mark: string;
   cordoned: boolean;
-  /** The autoscaler must leave its node alone. */
+  /** Whether cluster-autoscaler must not remove the machine's node. */
   isSparedByAutoscaler: boolean;
-  /** Its cloud must not lose it. */
+  /** Whether the cloud must not remove the machine (scale-in protection). */
   isProtected: boolean;
   drained: boolean;
   skipsEviction: boolean;
   isJoining: boolean;
   isGoing: boolean;
-  /** It was created with a hold and admitted later. */
+  /** Whether the machine was created with a hold and admitted later. */
   isAdmitted: boolean;
-  /** Its gates are being evaluated. */
+  /** Whether the gates of the machine are being evaluated. */
   isJudged: boolean;
-  /** Number of other Ready machines when its drain began. */
+  /** Number of other Ready machines when the drain of this machine began. */
   othersAtDrain: number | undefined;
-  /** It could not be drained in time and may be set aside. */
+  /** Whether the machine could not be drained in time and may be set aside. */
   isStuck: boolean;
 }
 
@@ -87,7 +87,7 @@ function phaseOf(machine: FakeMachine): Member["phase"] {
   return machine.hold ? "Held" : "Provisioning";
 }
 
-/** The node of a machine has its name with a prefix, so that a mix-up of the two shows. */
+/** Returns the name of a machine's node, which has a prefix, so that a test fails if the two names are mixed up. */
 export function nodeOf(machine: string): string {
   return `node-${machine}`;
 }

@@ -1,6 +1,6 @@
 /**
- * machine-controller's rules for sets and machines (1.66), without its waiting: rolling, choice of machines, boot and
- * removal.
+ * The rules of machine-controller 1.66 for MachineSets and Machines, without its delays: rolling updates, choice of
+ * machines, boot and removal.
  */
 import { hashOf } from "./fake_machine.ts";
 import type { FakeMachine, FakeSet, FakeTemplate } from "./fake_machine.ts";
@@ -34,7 +34,8 @@ export function reconcile(pool: ControlledPool): void {
   for (const machine of [...pool.machines]) machine.leaving ? leave(pool, machine) : boot(pool, machine);
 }
 
-// A template that existed before gets its set back, with a new number.
+// Gives the template's MachineSet a revision number: a template that existed before gets its old MachineSet with a new
+// number.
 function number(pool: ControlledPool): void {
   const highest = Math.max(0, ...pool.sets.map((set) => set.revision));
   const known = pool.current;
@@ -51,7 +52,8 @@ function roll(pool: ControlledPool): void {
   const all = sum(pool.sets);
   if (current.replicas > replicas) current.replicas = replicas;
   else current.replicas += Math.max(0, Math.min(replicas + surge - all, replicas - current.replicas));
-  // With a surge of 0 the real one removes before it adds: its unavailable number then is 1.
+  // With a surge of 0 the real machine-controller removes a machine before it adds one, because `maxUnavailable` is
+  // then 1.
   const least = surge === 0 ? replicas - 1 : replicas;
   let spare = sum(pool.sets) - least - (current.replicas - available(pool, current).length);
   for (const set of old) spare = shrink(set, Math.min(spare, set.replicas - available(pool, set).length)) + spare;
@@ -59,7 +61,7 @@ function roll(pool: ControlledPool): void {
   for (const set of old) spare = shrink(set, spare) + spare;
 }
 
-/** Returns what was taken as a negative number. */
+/** Lowers the replicas of a set; returns the change as a number that is 0 or negative. */
 function shrink(set: FakeSet, by: number): number {
   const taken = Math.max(0, Math.min(by, set.replicas));
   set.replicas -= taken;
@@ -81,7 +83,8 @@ function available(pool: ControlledPool, set: FakeSet): FakeMachine[] {
 function scale(pool: ControlledPool, set: FakeSet): void {
   const there = staying(pool, set);
   for (let missing = set.replicas - there.length; missing > 0; missing--) pool.make(set);
-  // The real one picks at random among the unmarked; this one picks the worst, the newest that serves.
+  // The real machine-controller deletes a random machine among the unmarked ones; this one makes the worst choice: the
+  // newest that is Ready.
   const byTurn = there.sort((a, b) =>
     Number(b.mark !== "") - Number(a.mark !== "") || Number(b.ready) - Number(a.ready) || b.created - a.created
   );

@@ -12,7 +12,7 @@ import { handScripts } from "./hand_scripts.ts";
 
 const bin = fileURLToPath(new URL("os_host/bin", import.meta.url));
 
-/** Returns a digest, identified by one character. */
+/** Returns a digest that consists of one repeated character. */
 export const digestOf = (letter: string): string => `sha256:${letter.repeat(64)}`;
 const bootIdOf = (boot: number): string => `00000000-0000-4000-8000-${String(boot).padStart(12, "0")}`;
 const [a, b] = [digestOf("a"), digestOf("b")];
@@ -99,12 +99,12 @@ export class FakeOsHost implements AsyncDisposable {
     const { promise, resolve } = Promise.withResolvers<string>();
     let said = "";
     child.stdout?.on("data", (chunk) => said += String(chunk));
-    child.on("error", () => undefined); // it was cancelled
+    child.on("error", () => undefined); // a cancelled script ends with an error
     child.on("close", () => resolve(said));
     return promise;
   }
 
-  /** The scheduled boot happens: boots the host, or returns why not. */
+  /** Runs the commands that a timer has scheduled, and boots the host; throws unless they boot it exactly once. */
   async elapse(): Promise<void> {
     for (const command of await this.ordered()) {
       const [program = "", ...args] = command.split(" ");
@@ -117,7 +117,7 @@ export class FakeOsHost implements AsyncDisposable {
     await this.boot();
   }
 
-  /** Boots it, without an order. */
+  /** Boots the host, as after an order or without one. */
   async boot(): Promise<void> {
     this.#boots += 1;
     await this.put("boot_id", `${this.bootId}\n`);
@@ -135,7 +135,7 @@ export class FakeOsHost implements AsyncDisposable {
     await mkdir(this.at("units"));
   }
 
-  /** Commands of the ordered boots, in ten seconds. */
+  /** Returns the commands of the boots that are ordered, which systemd would run after ten seconds. */
   async ordered(): Promise<string[]> {
     const timers = (await readdir(this.at("units"))).filter((name) => name.endsWith(".timer"));
     return await Promise.all(timers.map(async (name) => (await this.get(join("units", name))).trim()));

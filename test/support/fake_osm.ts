@@ -32,7 +32,7 @@ export interface Pool {
   spec: { replicas?: number; template: unknown };
 }
 
-/** One of its default profiles. */
+/** A default profile of Operating System Manager. */
 export interface DefaultProfile {
   name: string;
   spec: { version: string } & Record<string, unknown>;
@@ -53,7 +53,7 @@ export class FakeOsm {
     for (const profile of this.defaults) await this.#install(profile);
     for (const key of Object.keys(this.errors)) delete this.errors[key];
     for (const pool of await listEach(this.kube, machineDeployments, (object) => object as Pool)) {
-      // It sees no other namespace.
+      // The annotation of the profile is required: Operating System Manager skips MachineDeployments without it.
       if (!pool.metadata.annotations?.["k8c.io/operating-system-profile"]) continue;
       await this.#reconcile(pool).catch((error: Error) => void (this.errors[pool.metadata.name] = error.message));
     }
@@ -179,7 +179,7 @@ export class FakeOsm {
     const texts = this.render(pool, { getter, join });
     for (const [each, text] of [[provisioning, texts.provisioning], [bootstrap, texts.bootstrap]] as const) {
       const where = { namespace: secretsNamespace, name: each };
-      // Whatever its content.
+      // Operating System Manager keeps an existing Secret, whatever its content.
       if (await ifFound(this.kube.core.readNamespacedSecret(where))) continue;
       const metadata = { ...where, annotations: stamp };
       const body = { metadata, type: "Opaque", immutable: true, data: { "cloud-config": encoded(text) } };

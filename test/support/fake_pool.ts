@@ -28,11 +28,11 @@ export interface FakePoolOptions {
   zones?: string[];
   /** Rules that differ from the defaults. */
   rules?: Partial<Rules>;
-  /** From the order of an instance to its node being Ready. */
+  /** Milliseconds from the order of an instance until its node is Ready. */
   bootMs?: number;
 }
 
-/** A pod that a PodDisruptionBudget protects. */
+/** A pod whose eviction its PodDisruptionBudget does not allow. */
 export const protectedPod: Blocker = {
   ...{ pod: "default/web-1", owner: "Deployment default/web" },
   why: "PodDisruptionBudget default/web allows 0 disruptions",
@@ -49,17 +49,17 @@ export class FakePool {
   rules: Rules;
   /** machine-controller does nothing while this is true. */
   isControllerDown = false;
-  /** Pods that cannot be evicted, by machine; those of "*" are everywhere. */
+  /** Pods that cannot be evicted, by machine; those under "*" run on every machine. */
   blockers: Record<string, Blocker[]> = {};
-  /** Times (ms) without reads: the next wait with a deadline reports each once. */
+  /** Times (ms) in which nothing could be read: each is reported once, by the next wait that has a deadline. */
   readonly unseen: number[] = [];
   published: { revision: number; digest: string } | undefined;
-  /** Epoch ms at which its credentials are due; and the delay from their creation. */
+  /** When the credentials are due (epoch ms), and the delay from their creation until then (ms). */
   renewAt = Infinity;
   /** The CAs that new machines trust; undefined for a backend that publishes none. */
   cas: string[] | undefined;
   renewAfterMs = 28_800_000;
-  /** The fields of the Rollout that the admission policy reads. */
+  /** The hash of the converged template, which the admission policy reads in the Rollout. */
   convergedHash = "";
   rollout = emptyRollout();
   sets: FakeSet[] = [];
@@ -73,23 +73,25 @@ export class FakePool {
   readonly watch = new FakeWatch();
   /** Machines whose pods machine-controller evicted by its own rules. */
   readonly drainedByController: string[] = [];
-  /** Rules of every drain that began, in order; and nodes that were drained with force. */
+  /** The rules of every drain that began, in order, and the nodes that were drained with force. */
   readonly drains: DrainRules[] = [];
   readonly forced: string[] = [];
-  /** Runs before the activity of that name does its work; may throw. */
+  /** Functions by activity that run before the activity does its work; they may throw. */
   readonly before: Record<string, (times: number) => void | Promise<void>> = {};
-  /** Runs after it, before its answer is sent: what it read may be outdated by then. */
+  /**
+   * Functions by activity that run after its work and before its answer is sent, so that the answer may be outdated.
+   */
   readonly after: Record<string, () => Promise<void>> = {};
   /** New machines are not held, as when the webhook for them is down. */
   isAdmissionDown = false;
   fate: (nth: number, image: string) => Fate;
-  /** Of a group of control planes. */
+  /** The state of etcd, for a pool of control planes. */
   etcd: EtcdStanding | undefined;
-  /** The snapshots that were kept when a control plane was relieved. */
+  /** The snapshot of etcd that was stored when a control plane was about to be removed. */
   snapshot: SnapshotTaken | null = null;
-  /** The verdict of a gate, for a machine or, without one, for a wave. */
+  /** Returns the result of a gate for a machine, or without a machine for a wave. */
   verdict: (gate: string, machine: string | undefined) => GateVerdict["outcome"] = () => "Passed";
-  /** The outcome of another image with InPlace. */
+  /** Returns the outcome of a new image with `onImageChange: InPlace`. */
   keeping: () => Keeping = () => ({ outcome: "Unneeded" });
   #made = 0;
   #change = Promise.withResolvers<void>();
@@ -155,7 +157,10 @@ export class FakePool {
     this.touch();
   }
 
-  /** New machines that fit join when a step waits for them, so that a slow worker sees them come. */
+  /**
+   * Lets those new machines join for which `fits` is true, but only when a step waits for them, so that even a slow
+   * worker sees them join.
+   */
   joinOnceAwaited(fits: (nth: number) => boolean = () => true): void {
     this.fate = () => "registered";
     this.before["awaitMachinesJoined"] = () => {
@@ -165,13 +170,13 @@ export class FakePool {
     };
   }
 
-  /** Continues everything that a test paused. */
+  /** Lets pods be evicted and machine-controller work again. */
   unblock(): void {
     this.isDrainBlocked = this.isControllerDown = false;
     this.touch();
   }
 
-  /** Makes the node of the nth machine NotReady since that long ago, or sets a bad condition. */
+  /** Makes the node of the nth machine NotReady for the last `agoMs`, or sets a bad condition. */
   sicken(nth: number, { agoMs = 3_600_000, condition }: { agoMs?: number; condition?: string } = {}): void {
     const machine = this.machines.find(({ created }) => created === nth);
     if (!machine) throw new Error(`Failed to make machine ${nth} of "${this.ref.name}" unhealthy: it was deleted`);

@@ -20,7 +20,10 @@ import { failure } from "./fake_failure.ts";
 import { controlPlane, versions } from "./upgrade_surveys.ts";
 import type { Stage } from "./workflow_stage.ts";
 
-/** The activities by the NodeVersion, and those by the pool of the group and the holder of the renewal. */
+/**
+ * The activities that get the NodeVersion; `OfPools` are those that get the pool of the control planes and the holder
+ * of the slot.
+ */
 type OfVersion = RenewalActivities & RenewalWaits;
 type OfPools =
   & Pick<ReadActivities, "readDesired">
@@ -28,7 +31,7 @@ type OfPools =
   & Pick<AwaitActivities, "awaitMachineRelieved">;
 
 interface Plane extends RenewalPlane {
-  /** Whether its files have new certificates. */
+  /** Whether the files of the control plane have new certificates. */
   isRenewed: boolean;
 }
 
@@ -47,24 +50,24 @@ export class FakeRenewal {
   isGone = false;
   doubts: string[] = [];
   rules: Partial<Rules> = {};
-  /** Holders of the slot; the renewal is one of them. */
+  /** Holders of the slots of the shared budget; the renewal is one of them. */
   slots: string[] = [];
   /** Every effect, as "verb node", in order. */
   readonly done: string[] = [];
   /** The reasons of all reports, in order. */
   readonly reasons: string[] = [];
   standing: UpgradeStanding = { reason: "", message: "" };
-  /** Violated promises. */
+  /** Promises that the renewal has broken, as text. */
   readonly violations: string[] = [];
   /** Returns another result of an order; undefined carries it out. */
   meet: (node: string) => UpgradeOutcome | undefined = () => undefined;
-  /** Returns the failure of an activity, by its name; undefined lets it succeed. */
+  /** Returns the error with which the activity of that name fails; undefined lets it succeed. */
   failing: (activity: string) => Error | undefined = () => undefined;
-  /** Happens before an effect, by "verb node". */
+  /** Runs before each effect, given as "verb node". */
   before: (effect: string) => Promise<void> | void = () => {};
-  /** Whether a control plane is healthy. */
+  /** Returns whether a control plane is healthy. */
   isHealthy: (node: string) => boolean = () => true;
-  /** Milliseconds without a read that the next waits report first. */
+  /** Times (ms) in which nothing could be read: each is reported once, by the next wait. */
   unseen: number[] = [];
 
   constructor(nodes: readonly string[] = ["c", "b", "a"], { cluster }: { cluster?: string } = {}) {
@@ -183,7 +186,7 @@ export class FakeRenewal {
     });
   }
 
-  /** Every activity can fail first; the failure is final. */
+  /** Returns steps that first fail if `failing` returns an error, which is not retried. */
   #failing<Steps extends object>(steps: Steps): Steps {
     type Step = (input: never) => Promise<unknown>;
     const guarded = Object.entries(steps as Record<string, Step>).map(([name, step]): [string, Step] => [
@@ -206,7 +209,7 @@ export class FakeRenewal {
     this.done.push(effect);
   }
 
-  /** A node whose files are new only completes its restarts. */
+  /** Executes an order: a node that has new files only completes the restarts. */
   async #carryOut({ node, version, token }: RenewalOrder): Promise<UpgradeOutcome> {
     const plane = this.plane(node);
     if (!/^[a-z0-9-]{1,63}$/.test(token)) this.violations.push(`the token is "${token}"`);

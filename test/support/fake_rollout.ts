@@ -17,13 +17,13 @@ export interface ReportedPool {
   convergedHash: string;
 }
 
-/** The state of a pool without any run. */
+/** Returns the state of a pool that no run has reported on. */
 export function emptyRollout(): FakeRollout {
   const usual = { join: [], leave: [] };
   return { paused: null, quarantine: [], lastGood: null, usual, left: null, history: [] };
 }
 
-/** Through JSON, as the API server returns it. */
+/** Returns the state that a run reads, as JSON like the API server returns it. */
 export function recall({ rollout }: Pick<ReportedPool, "rollout">): Memory {
   const { history: _, ...memory } = rollout;
   return JSON.parse(JSON.stringify(memory)) as Memory;

@@ -12,10 +12,10 @@ export class FakeSlots {
   /** Maximum number of slots that were taken at the same time. */
   most = 0;
 
-  /** The pools whose budgets gave slots since the last reset. */
+  /** The names of the budgets from which slots were requested since the last reset. */
   budgets: BudgetName[] = [];
 
-  /** The machines for which a slot was asked although they are out in any case. */
+  /** The machines that were out of service already when a slot was requested for them. */
   begun: string[] = [];
 
   take(

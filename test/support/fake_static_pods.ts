@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** In the order in which they are restarted. */
+/** The static pods in the order in which they must be restarted. */
 export const parts = ["kube-controller-manager", "kube-scheduler", "etcd", "kube-apiserver"] as const;
 type Part = typeof parts[number];
 
@@ -17,7 +17,7 @@ export class FakeStaticPods implements AsyncDisposable {
   /** Every pod that began, in order. */
   readonly begun: string[] = [];
   readonly violations: string[] = [];
-  /** Parts that do not answer after their next begin. */
+  /** The static pods that do not respond after their next start. */
   readonly broken = new Set<string>();
   /** Whether the kubelet is stopped. */
   isStopped = false;
@@ -68,7 +68,7 @@ export class FakeStaticPods implements AsyncDisposable {
       this.#runs.set(part, "");
       const away = parts.filter((each) => this.#runs.get(each) === "");
       if (away.length > 1) this.violations.push(`${away.join(" and ")} are stopped at once`);
-      if (known) await new Promise((resolve) => setTimeout(resolve, 100)); // the end of the previous pod
+      if (known) await new Promise((resolve) => setTimeout(resolve, 100)); // the previous pod ends in this time
       const pod = join(this.#root, "var/log/pods", `kube-system_${part}-cp-1_${digest}`);
       await mkdir(join(pod, part), { recursive: true });
       await writeFile(join(pod, part, "0.log"), "");
@@ -84,7 +84,10 @@ export class FakeStaticPods implements AsyncDisposable {
   }
 }
 
-/** The parts of a manifest that decide, in kubeadm's form; newer versions name the port of probes. */
+/**
+ * Returns a manifest with the fields that Ostler's scripts read, in kubeadm's form; newer versions give the port of the
+ * probes a name.
+ */
 function manifestOf(part: Part, port: number): string {
   const isNamed = part === "kube-apiserver";
   const annotation = `    kubeadm.kubernetes.io/${part}.advertise-address.endpoint: 192.0.2.1:6443\n`;

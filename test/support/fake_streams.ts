@@ -11,9 +11,9 @@ export class FakeStreams {
   /** Requests to the API server, without watches. */
   readonly requests: string[] = [];
   readonly client: Cluster;
-  /** No stream can be opened. */
+  /** Whether no watch can be opened. */
   isDown = false;
-  /** Number of streams that could not be opened. */
+  /** Number of watches that could not be opened. */
   refused = 0;
   readonly #streams = new Map<string, Ends>();
 
@@ -24,7 +24,9 @@ export class FakeStreams {
     kube.onChange = ({ type, plural, object }) => this.#streams.get(plural)?.handler(type, structuredClone(object));
   }
 
-  /** Ends the stream of a kind, as a dying API server does, or like a silent one. */
+  /**
+   * Ends the watch of a kind: with an error as a dying API server does, or without one as after a time without events.
+   */
   end(plural: string, error: unknown = null): void {
     const ends = this.#streams.get(plural);
     this.#streams.delete(plural);

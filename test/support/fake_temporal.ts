@@ -5,7 +5,7 @@ import { grpcStatus } from "./grpc_status.ts";
 type Service = Pick<NativeConnection, "workflowService" | "operatorService">;
 
 interface Kept {
-  /** Seconds. */
+  /** Retention time of the namespace in seconds. */
   retention: number;
   columns: Set<string>;
 }
@@ -33,9 +33,9 @@ export class FakeTemporal {
   readonly schedules = new Map<string, { cluster?: { uid: string } }>();
   /** IDs of open runs. */
   readonly runs = new Set<string>();
-  /** Number of reads of a new namespace that are too early, because a server's own parts see it later. */
+  /** Number of reads of a new namespace that still fail, because parts of a real server see a new namespace later. */
   deafFor = 0;
-  /** Whether it answers clients without credentials. */
+  /** Whether the server answers clients without credentials. */
   asksNobody = false;
 
   get service(): Service {

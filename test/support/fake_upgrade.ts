@@ -22,7 +22,10 @@ import { failure } from "./fake_failure.ts";
 import { controlPlane, versions } from "./upgrade_surveys.ts";
 import type { Stage } from "./workflow_stage.ts";
 
-/** The activities by the NodeVersion, and those by the pool of the group and the holder of the upgrade. */
+/**
+ * The activities that get the NodeVersion; `OfPools` are those that get the pool of the control planes and the holder
+ * of the slot.
+ */
 type OfVersion = UpgradeActivities & UpgradeWaits;
 type OfPools =
   & Pick<ReadActivities, "readDesired">
@@ -49,7 +52,7 @@ export class FakeUpgrade {
   doubts: string[] = [];
   blockers: Blocker[] = [];
   rules: Partial<Rules> = {};
-  /** Holders of the slot; the upgrade is one of them. */
+  /** Holders of the slots of the shared budget; the upgrade is one of them. */
   slots: string[] = [];
   /** How often the upgrade renewed its slot. */
   renewals = 0;
@@ -58,17 +61,17 @@ export class FakeUpgrade {
   /** The reasons of all reports, in order. */
   readonly told: string[] = [];
   standing: UpgradeStanding = { reason: "", message: "" };
-  /** Violated promises. */
+  /** Promises that the upgrade has broken, as text. */
   readonly violations: string[] = [];
   /** Returns another result of an order, by "verb node"; undefined carries it out. */
   meet: (order: string) => UpgradeOutcome | undefined = () => undefined;
-  /** Returns the failure of an activity, by its name; undefined lets it succeed. */
+  /** Returns the error with which the activity of that name fails; undefined lets it succeed. */
   failing: (activity: string) => Error | undefined = () => undefined;
-  /** Happens before an effect, by "verb node". */
+  /** Runs before each effect, given as "verb node". */
   before: (effect: string) => Promise<void> | void = () => {};
-  /** Whether a control plane is healthy. */
+  /** Returns whether a control plane is healthy. */
   isHealthy: (node: string) => boolean = () => true;
-  /** Milliseconds without a read that the next waits report first. */
+  /** Times (ms) in which nothing could be read: each is reported once, by the next wait. */
   unseen: number[] = [];
   readonly #results = new Map<string, UpgradeOutcome>();
 
@@ -231,7 +234,7 @@ export class FakeUpgrade {
     });
   }
 
-  /** Every activity can fail first; the failure is final. */
+  /** Returns steps that first fail if `failing` returns an error, which is not retried. */
   #failing<Steps extends object>(steps: Steps): Steps {
     type Step = (input: never) => Promise<unknown>;
     const guarded = Object.entries(steps as Record<string, Step>).map(([name, step]): [string, Step] => [
@@ -255,7 +258,7 @@ export class FakeUpgrade {
     if (this.cordoned().length > 1) this.violations.push(`${this.cordoned().join(" and ")} are cordoned`);
   }
 
-  /** An order with a known token is not carried out again. */
+  /** Executes an order; an order with a known token returns its first result, and is not executed again. */
   async #carryOut(order: UpgradeOrder): Promise<UpgradeOutcome> {
     const { verb, node, version, digest, token } = order;
     const known = this.#results.get(token);

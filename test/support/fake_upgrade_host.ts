@@ -28,10 +28,13 @@ type Program = typeof programs[number];
 /** How the server answers a download. */
 type Serving = "whole" | "cut" | "hangs" | "stalls" | "ignores ranges" | "other content" | "missing";
 
-/** Longer than the buffers of curl, so that a killed download leaves a part. */
+/** Makes a file longer than the buffers of curl, so that a killed download leaves a partial file. */
 const padding = `# ${"padding ".repeat(20_000)}\n`;
 
-/** A kubelet is a script, as the host never runs it but for its version; `more` has a word by which the fakes know how it ends. */
+/**
+ * Returns a kubelet: a script that only prints its version, because the fake host never runs it otherwise. `more` has a
+ * word from which the fakes read how the kubelet ends.
+ */
 export function kubeletOf(version: string, more = ""): string {
   return `#!/bin/sh\n# ${more}\necho "Kubernetes ${version}"\n${padding}`;
 }
@@ -42,7 +45,7 @@ export class FakeUpgradeHost implements AsyncDisposable {
   /** The served contents. */
   readonly contents: Record<Program, string>;
   serving: Serving = "whole";
-  /** Ranges of the requests, "" for a whole file. */
+  /** The requested ranges of bytes; "" for a whole file. */
   readonly requests: string[] = [];
 
   private constructor(directory: string) {
@@ -136,7 +139,7 @@ export class FakeUpgradeHost implements AsyncDisposable {
     return outcome;
   }
 
-  /** Installs kubeadm and its authorities, as `kubeadm init` leaves them. */
+  /** Writes kubeadm and the keys of the authorities, as they exist after `kubeadm init`. */
   async isOfKubeadm(version: string = wanted): Promise<void> {
     const kubeadm = readFileSync(join(folder, "kubeadm"), "utf8").replaceAll("VERSION", version);
     await this.put("root/opt/bin/kubeadm", kubeadm);
@@ -208,7 +211,7 @@ export class FakeUpgradeHost implements AsyncDisposable {
   }
 }
 
-/** Some bytes, and then the end of the connection, or nothing more. */
+/** Returns a body that has some bytes and then ends with an error (`isCut`), or sends nothing more. */
 function begun(bytes: Uint8Array<ArrayBuffer>, isCut: boolean): ReadableStream<Uint8Array<ArrayBuffer>> {
   return new ReadableStream({
     start: async (controller) => {

@@ -1,4 +1,4 @@
-/** NodeVersions as a run sees them, read by read, and its actions. */
+/** The activities for NodeVersions: a test defines the result of each read, and the fake records each action. */
 import { Context } from "@temporalio/activity";
 import type {
   ClusterObject,
@@ -13,7 +13,7 @@ type Present = Extract<VersionSurvey, { state: "Present" }>;
 const still = { skewed: 0, unannounced: 0, atRest: 0, halted: [], waiting: [], moving: 0 };
 const stage = { ...still, groups: 1, done: 0, outdated: 2 };
 
-/** Two outdated workers, nothing released, no autoscaler. */
+/** Returns a survey with two outdated workers, no released stage, and no autoscaler. */
 export function surveyed(differs: Partial<Present> = {}): Present {
   const none = { ...stage, groups: 0, outdated: 0 };
   return {
@@ -29,7 +29,7 @@ export function surveyed(differs: Partial<Present> = {}): Present {
   };
 }
 
-/** Reads of a NodeVersion whose control planes roll, and then its workers. */
+/** Returns the results of the reads of a NodeVersion whose control planes are rolled first, and then its workers. */
 export function controlPlaneFirst(): Present[] {
   const [outdated, held] = [{ ...stage, outdated: 1 }, { isHeld: true, autoscalers: "Off" } as const];
   const rolling = { ControlPlane: { ...outdated, moving: 1 }, Workers: stage };
@@ -48,7 +48,10 @@ export function controlPlaneFirst(): Present[] {
   ];
 }
 
-/** Reads of a NodeVersion whose control planes need an upgrade of Kubernetes, which a run of its own carries out. */
+/**
+ * Returns a survey of a NodeVersion whose control planes need an upgrade of Kubernetes, which a workflow of its own
+ * executes.
+ */
 export function upgradeFirst(differs: Partial<Present> = {}): Present {
   const ControlPlane = { ...stage, groups: 1, outdated: 3, skewed: 3 };
   const upgrade = { state: "Possible", says: "" } as const;
@@ -56,13 +59,13 @@ export function upgradeFirst(differs: Partial<Present> = {}): Present {
 }
 
 export class FakeVersions {
-  /** The result of each read, by name; the last one repeats, and without an entry nothing is read. */
+  /** The results of the reads of each NodeVersion, by its name; the last one repeats. */
   readonly looks = new Map<string, VersionSurvey[]>();
-  /** The actions, as "name what". */
+  /** The actions, each as the name of the NodeVersion and a word. */
   readonly done: string[] = [];
-  /** Returns the failure of a step, by "name what"; undefined lets it succeed. */
+  /** Returns the error with which a step fails, given as in `done`; undefined lets it succeed. */
   failing: (step: string) => Error | undefined = () => undefined;
-  /** Ends waits. */
+  /** Ends the wait for a change of a NodeVersion. */
   changed: Promise<void> = Promise.resolve();
 
   all(): NodeVersionActivities & NodeVersionWaits & DiscoveryActivities {
@@ -83,7 +86,7 @@ export class FakeVersions {
       ensureAutoscalersHeld: ({ object }) => note(object, "hold"),
       ensureAutoscalersLetGo: ({ object }) => note(object, "let go"),
       ensureVersionTold: ({ object, standing: { reason } }) => note(object, `tell ${reason}`),
-      // A workflow that never sees its cancellation keeps its worker from ending.
+      // The wait also ends when it is cancelled: otherwise the worker could not stop.
       awaitNodeVersionChanged: () => Promise.race([this.changed, Context.current().cancelled]),
       ensureGroupsDiscovered: () => Promise.resolve({ groups: 2, made: ["a"], removed: [] }),
     };

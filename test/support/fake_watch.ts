@@ -1,4 +1,4 @@
-/** The promises to a foreign observer of a fake pool, checked after every change from when the pool was complete. */
+/** Checks the promises to an independent observer of a fake pool, after every change once the pool was complete. */
 import type { Amount, Rules } from "../../workflows/contracts/mod.ts";
 import type { FakeMachine, FakeSet } from "./fake_machine.ts";
 
@@ -19,13 +19,16 @@ export class FakeWatch {
   readonly violations: string[] = [];
   /** Maximum number of machines that were changing at the same time. */
   mostChanging = 0;
-  /** The number of machines that were Ready when all were for the last time. */
+  /** The number of replicas when all machines were Ready for the last time. */
   #complete = 0;
   #booted = 0;
   /** Machines that were removed as unhealthy, until the pool is complete again. */
   #lost = 0;
 
-  /** After the removal of an unhealthy machine the pool is small through no action of the rollout. */
+  /**
+   * Records the removal of an unhealthy machine: until the pool is complete again, fewer Ready machines are not the
+   * rollout's fault.
+   */
   lose(): void {
     this.#lost += 1;
   }
@@ -46,7 +49,7 @@ export class FakeWatch {
     this.#lost = 0;
   }
 
-  // After a scale-down there are too many for a while; then none may be added.
+  // After a scale-down there are too many machines for a while; then none may be added.
   #lookAtBooted(pool: WatchedPool): void {
     const booted = pool.machines.filter((machine) => machine.booted && !machine.isStuck).length;
     const most = pool.replicas + Math.max(1, pool.surge);
@@ -70,14 +73,14 @@ export class FakeWatch {
   }
 }
 
-// A new machine from its admission until it has passed, and an old machine from its cordon until it is deleted.
-// Removals by machine-controller itself, as after a scale-down, do not count.
+// A new machine is changing from its admission until it is Ready and its gates have passed, an old machine from its
+// cordon until it is deleted. Removals by machine-controller itself, as after a scale-down, do not count.
 function isChanging(machine: FakeMachine, { current }: WatchedPool): boolean {
   if (machine.leaving) return machine.ready && !machine.ill && machine.cordoned;
   return machine.isAdmitted && machine.booted && (!machine.ready || (machine.isJudged && machine.set === current));
 }
 
-/** A percentage is rounded up, to at least one machine. */
+/** Returns the number of machines of an amount; a percentage is rounded up, to at least one machine. */
 function amountOf(amount: Amount, replicas: number): number {
   if (typeof amount === "number") return amount;
   return Math.max(1, Math.ceil((parseFloat(amount) / 100) * replicas));

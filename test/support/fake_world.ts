@@ -10,7 +10,7 @@ import { FakeTemporal } from "./fake_temporal.ts";
 import { machineDeployment, machineSet } from "./machine_objects.ts";
 import type { Ended } from "./fake_terminal.ts";
 
-/** When every test begins. */
+/** The time at which every test begins. */
 export const start = Date.parse("2026-11-21T14:00:00Z");
 
 export class FakeWorld {
@@ -19,22 +19,22 @@ export class FakeWorld {
   /** The pools whose runs were queried. */
   readonly asked: PoolRef[] = [];
   time = start;
-  /** Returns the answer of a rollout; may throw its refusal. */
+  /** Returns the answer of a rollout to a command; may throw the refusal. */
   answer: (order: Order) => string = ({ name }) => `${name} it is`;
   progress: Progress | undefined;
-  /** The plans of a worker, and the pools of the calls. */
+  /** The plan that a worker returns, and the pools for which it was requested. */
   plan: RolloutPlan | undefined;
   planned: PoolRef[] = [];
   steps: Step[] = [];
-  /** The results of a worker for images, and the images of the calls. */
+  /** The result that a worker returns for an image, and the images for which it was requested. */
   verdict: ImageOutcome | undefined;
   judged: string[] = [];
-  /** Runs instead of each pause. */
+  /** Runs at each pause of the command, for which no real time passes. */
   onSleep: () => void = () => {};
-  /** Thrown instead of a connection to Temporal. */
+  /** Error with which each connection to Temporal fails. */
   unreachable: Error | undefined;
   closed = 0;
-  /** Where profiles and configs are, if in another cluster. */
+  /** The management cluster, which has the profiles and configs; undefined if they are in the same cluster. */
   management: { kube: FakeKube; namespace: string } | undefined;
 
   constructor(readonly kube = new FakeKube()) {

@@ -6,8 +6,8 @@ import type { Server, TLSSocket } from "node:tls";
 import { CertificateAuthority } from "../../deploy/local/stack/certificate_authority.ts";
 
 /**
- * The fault of a request: the connection breaks, breaks within the head or body of the response, or the response is
- * this.
+ * The fault of a request: the connection breaks ("break"), ends ("end"), or breaks within the head or body of the
+ * response; any other text is sent as the response.
  */
 export type Fault = "break" | "end" | "break in head" | "break in body" | string;
 

@@ -1,7 +1,7 @@
 /** The gate evaluations of a run, read from its history. */
 import type { Handle } from "./workflow_stage.ts";
 
-/** Keys of the gate evaluations, in order. */
+/** Returns the keys that identify the gate evaluations of a run, in order. */
 export async function gateKeysOf(handle: Handle): Promise<string[]> {
   const { events } = await handle.fetchHistory();
   const scheduled = events?.flatMap((event) => event.activityTaskScheduledEventAttributes ?? []) ?? [];

@@ -42,7 +42,7 @@ export async function image({ world, ground }: GroupScene): Promise<void> {
   assert.ok(wasOff, "Expected the autoscaler to be off meanwhile");
 }
 
-/** Slot, taint and owner of each node. */
+/** Returns slot label, taint and owner annotation of each node. */
 async function bornBy(world: GroupWorld): Promise<string[]> {
   const nodes = await world.list<{
     metadata: { labels?: Record<string, string>; annotations?: Record<string, string> };
@@ -65,7 +65,7 @@ export async function badImage(scene: GroupScene): Promise<void> {
   const { world, ground, befalls, joinSeconds, idle } = scene;
   befalls.isDead = ({ template }) => template.fields.image === "image-dead";
   await world.patch(`${policies}/alpha`, { spec: { join: { ...durations(joinSeconds, 1), attempts: 1 } } });
-  // During the rollback, machines with a good image join.
+  // The deadlines are twice as long, because machines with a good image must join during the rollback.
   const longer = { ...durations(joinSeconds, 2), attempts: 0 };
   await world.patch(`${policies}/beta`, { spec: { join: longer, onFailure: "Rollback" } });
   const before = ground.cloud.group(beta.id)?.boots.fields.image;
@@ -113,7 +113,7 @@ export async function meddled({ world, ground }: GroupScene): Promise<void> {
   const record = `${kinds}/pendingnodes/${ordered.token}`;
   await world.remove(record);
   assert.ok(await world.get(record), "Expected the record to stay until Ostler is done with it");
-  // The group makes another one, from its current template.
+  // After the termination the group launches another instance, from its current template.
   ground.cloud.remove(ordered.providerId, false);
   const group = ground.cloud.group(alpha.id);
   assert.ok(group);

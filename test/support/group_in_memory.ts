@@ -113,7 +113,7 @@ export class GroupInMemory {
     return this.client.cloud.driver();
   }
 
-  /** Changes the desired version of its NodeVersion, and releases it. */
+  /** Sets the desired version of the NodeVersion, and the stage that is released for it. */
   ask(
     { image, components }: typeof version,
     released: { stage: string; digest: string } | undefined = undefined,
@@ -123,7 +123,7 @@ export class GroupInMemory {
     this.kube.put("nodeversions", { metadata: { name: "v" }, spec: asked, status });
   }
 
-  /** The node of an instance exists and is Ready. */
+  /** Adds a Ready node for an instance. */
   join(
     providerId: string,
     { image, components }: typeof version,

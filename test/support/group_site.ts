@@ -1,7 +1,7 @@
 /**
  * A cluster in memory with scaling groups in a cloud in memory. Workflows, activities, signals of the controller, and
- * the driver of the cloud are real; the API server, its watches and the machines are not. Any number of them share one
- * stage.
+ * the driver of the cloud are real; the API server, its watches and the machines are not. Any number of such clusters
+ * share one stage.
  */
 import type { Client } from "@temporalio/client";
 import { setTimeout as pause } from "node:timers/promises";
@@ -83,8 +83,8 @@ export class GroupSite implements AsyncDisposable {
   }
 
   /**
-   * Interrupts each step of this cluster once before and once after its work; returns the points, which fill up
-   * meanwhile.
+   * Interrupts each step of this cluster once before and once after its work; returns the set of interruptions, which
+   * grows during the story.
    */
   breakSteps(): Set<string> {
     const { steps, broken } = breakEachOnce(this.#served.get(this.cluster) ?? {});
@@ -115,7 +115,7 @@ export class GroupSite implements AsyncDisposable {
     ]);
   }
 
-  /** Ends the signals, and every run of this cluster. */
+  /** Stops the signals, and terminates every run of this cluster. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ended.abort();
     await this.#told;
@@ -174,7 +174,7 @@ export class GroupSite implements AsyncDisposable {
     return rollout?.status;
   }
 
-  /** Nothing comes later than this: every wait polls many times meanwhile. */
+  /** Waits until nothing more can happen: every wait of a run polls many times in this time. */
   async idle(): Promise<void> {
     await pause(10 * every.cloud);
   }
@@ -187,7 +187,8 @@ export class GroupSite implements AsyncDisposable {
     this.kube.put("nodes", { ...node, metadata: { ...node?.metadata, name }, status: { ...status, conditions } });
   }
 
-  // The budgets of this cluster allow no disruption while they exist.
+  // Refuses evictions in a namespace that has a PodDisruptionBudget, because the budgets of these stories allow no
+  // disruption.
   #guard(request: string): void {
     const [, namespace] = /^evict pods ([^/]+)\//.exec(request) ?? [];
     if (namespace === undefined) return;
@@ -207,7 +208,10 @@ function placeOf(path: string): Place {
   return { plural, namespace, ...(name === undefined ? {} : { name }) };
 }
 
-/** Reactions of other controllers to a new object: its pod runs, its budget is used up. */
+/**
+ * Returns the status that other controllers would give a new object: a pod runs, a PodDisruptionBudget allows no
+ * disruption.
+ */
 function statusOf(plural: string, body: object): object {
   if (plural === "pods") return { status: { phase: "Running", conditions: [{ type: "Ready", status: "True" }] } };
   if (plural !== "poddisruptionbudgets") return {};

@@ -1,4 +1,4 @@
-/** Machines of scaling groups that join a fake API server: `GroupMachines` without a network. */
+/** Machines of scaling groups that join a fake API server, like `GroupMachines` but without a network. */
 import { setTimeout as pause } from "node:timers/promises";
 import { nodeConditions, nodeObject } from "../../deploy/local/cloud/boot/node_object.ts";
 import type { CloudInstance } from "../../deploy/local/cloud/groups/group_cloud.ts";
@@ -7,8 +7,8 @@ import type { MachineIlls } from "../../deploy/local/cloud/groups/group_machines
 import type { FakeKube } from "./fake_kube.ts";
 
 /**
- * Milliseconds from an order to a kubelet, from that to Ready, from a removal until the instance is gone, and until its
- * Node is.
+ * Milliseconds from an order until the kubelet registers, from then until the node is Ready, from a removal until the
+ * instance is gone, and from then until its Node is deleted.
  */
 const takes = { boot: 120, ready: 80, gone: 100, left: 300 };
 const ticketMs = 60_000;
@@ -72,7 +72,10 @@ export class GroupSiteMachines implements GroupFleet {
     if (!signal.aborted && !this.#ills.isUnready?.(instance)) this.#setReady(name);
   }
 
-  /** The JoiningNode with the version of the node; control planes share one name, and wait for each other (JN4). */
+  /**
+   * Creates the JoiningNode with the version of the node. Control planes use the same name, so that each waits for the
+   * one before it (JN4).
+   */
   async #announce(
     node: string,
     { isControlPlane, signal }: { isControlPlane: boolean; signal: AbortSignal },
@@ -104,7 +107,7 @@ export class GroupSiteMachines implements GroupFleet {
     this.#world.cloud.set(providerId, { state: "Terminated" });
     const pods = this.#kube.all("pods").filter(({ spec }) => (spec as { nodeName?: string }).nodeName === node);
     for (const { metadata: { name, namespace } } of pods) this.#kube.remove("pods", name, namespace);
-    // A cloud-controller-manager removes the Nodes that remain.
+    // A cloud-controller-manager deletes a Node that remains after its instance.
     await pause(takes.left, undefined, { signal });
     const left = this.#kube.get("nodes", node);
     if ((left?.["spec"] as { providerID?: string } | undefined)?.providerID === providerId) {

@@ -23,7 +23,7 @@ const observedEveryMs = 25;
 /** Number of concurrent stories. */
 const width = 3;
 
-/** The steps of a test: Temporal works for some of them while others wait. */
+/** Runs stories as steps of a test, several at once: Temporal works for some of them while others wait. */
 export async function tellOnSites(
   { stage, t }: { stage: Stage; t: Deno.TestContext },
   { cast, stories }: { cast: Cast; stories: readonly SiteStory[] },
@@ -32,7 +32,7 @@ export async function tellOnSites(
   const tellNext = async (): Promise<void> => {
     for (let next = left.shift(); next; next = left.shift()) {
       const [name, story] = next;
-      // Only steps without sanitizers may run concurrently.
+      // Deno runs steps concurrently only if they have no sanitizers.
       const apart = { sanitizeOps: false, sanitizeResources: false, sanitizeExit: false };
       await t.step({ name, ...apart, fn: () => onSite({ stage, cast }, story) });
     }

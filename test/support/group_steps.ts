@@ -12,17 +12,17 @@ export async function askAndOrder(scene: GroupScene, image: string): Promise<Clo
   return await world.until("an order", () => Promise.resolve(look()));
 }
 
-/** Asks for an image with the first components. */
+/** Requests another image, with the components of the first version. */
 export function ask({ ground, world }: GroupScene, image: string): Promise<void> {
   return ground.ask(world, { ...first, image });
 }
 
-/** Waits until all machines of group alpha run it. */
+/** Waits until all machines of group alpha run the image. */
 export function came({ world }: GroupScene, image: string): Promise<void> {
   return upToDate(world, { ...first, image }, alpha.size);
 }
 
-/** Machines that were ordered with an image. */
+/** Returns the number of machines that were ordered with an image. */
 export function madeOf({ ground }: GroupScene, image: string): number {
   return ground.cloud.instances().filter(({ template, token }) => token && template.fields.image === image).length;
 }
@@ -36,7 +36,7 @@ export async function isReady({ world }: GroupScene, name: string): Promise<void
   });
 }
 
-/** The message of the Rollout of group alpha. */
+/** Waits until the status of group alpha's Rollout matches. */
 export async function untilTold({ world }: GroupScene, said: RegExp): Promise<void> {
   await world.until(`the rollout to say ${said}`, async () => {
     const status = await world.status("scaling-group.alpha");
@@ -44,7 +44,9 @@ export async function untilTold({ world }: GroupScene, said: RegExp): Promise<vo
   });
 }
 
-/** Puts a pod on each node whose budget blocks its eviction; returns a function that unblocks them. */
+/**
+ * Puts a pod on each node, whose PodDisruptionBudget blocks its eviction; returns a function that removes the blocks.
+ */
 export async function holdNodes({ world }: GroupScene): Promise<() => Promise<void>> {
   const [pods, budgets] = [
     "/api/v1/namespaces/default/pods",

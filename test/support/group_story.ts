@@ -22,7 +22,7 @@ export const alpha: GroupSpec = {
   max: 6,
   size: 3,
 };
-/** K10: at its maximum, so that one must be deleted before another is ordered. */
+/** A group at its maximum size, so that a machine must be deleted before another one is ordered (K10). */
 export const beta: GroupSpec = {
   ...common,
   id: "projects/p/groups/beta",
@@ -56,7 +56,7 @@ export interface GroupWorld extends Pick<ApiObjects, "get" | "list" | "create" |
   status(name: string): Promise<RolloutStatus | undefined>;
 }
 
-/** Join deadlines that healthy machines of this scene keep, in whole seconds. */
+/** Deadlines of the join stages that healthy machines of this scene meet, in whole seconds. */
 export interface JoinSeconds {
   instance: number;
   address: number;
@@ -81,10 +81,13 @@ export type GroupStory<World extends GroupWorld = GroupWorld> = [
   story: (scene: GroupScene<World>) => Promise<void>,
 ];
 
-/** A group with its budget; 0 when one is deleted first. */
+/**
+ * The groups of a story, each with its surge: the number of machines that may be added, or 0 if a machine must be
+ * deleted first.
+ */
 export type Cast = readonly (readonly [group: GroupSpec, surge: number])[];
 
-/** The objects beside groups: a cluster-autoscaler, and a policy for each group. */
+/** Creates the objects that groups need: a cluster-autoscaler, and a policy for each group. */
 export async function prepareGroups(world: GroupWorld, cast: Cast): Promise<void> {
   await createAutoscaler(world);
   for (const [{ name }, surge] of cast) await world.create(policies, policyOf(name, Math.max(1, surge)));

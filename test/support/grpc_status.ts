@@ -1,4 +1,4 @@
-/** A gRPC error as the native connection passes it on: all of it in the message. */
+/** Returns a gRPC error as the SDK's native connection throws it, with the whole text in the message. */
 export function grpcStatus(code: number, message: string): Error {
   return Object.assign(new Error(message), { code, details: "", metadata: { get: () => [] } });
 }

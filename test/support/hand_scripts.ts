@@ -10,7 +10,7 @@ const files = [
   "kubernetes/renew_certificates.sh",
 ];
 
-/** Text by name. */
+/** Returns the text of each script by its file name. */
 export function handScripts(): Record<string, string> {
   return Object.fromEntries(files.map((file) => [basename(file), readFileSync(new URL(file, activities), "utf8")]));
 }

@@ -14,11 +14,11 @@ import { osmKube, osmPublisher, putInput } from "./osm_kube.ts";
 import { expectedText, type OsmCase, osmCase } from "./osm_vectors.ts";
 import { accountToken } from "./publishing_kube.ts";
 
-/** Templates in Go that both systems render, one with two revisions. */
+/** Recorded cases with Go templates that both systems render; the last one has two revisions. */
 export const cases = ["gen-minimal", "gen-namespaces", "rot-revision"].map(osmCase);
 const plain = cases[0] as OsmCase;
 
-/** The pool whose profile either system installs. */
+/** A pool with a default profile, which either system installs. */
 export const usual: PoolRef = { namespace: "fleet", name: "pool" };
 
 const theirs = {
@@ -44,7 +44,7 @@ export class HandoverWorld extends FakeWorld {
     this.osm = new FakeOsm(this.kube.client, rendered, [{ name: "osp-ubuntu", spec: theirs }]);
   }
 
-  /** As deploy/cloud-init-settings.yaml of Operating System Manager creates it. */
+  /** Creates the ServiceAccount of machines, as Operating System Manager's deploy/cloud-init-settings.yaml does. */
   putGetter(mark: string): void {
     const namespace = "cloud-init-settings";
     const token = accountToken(mark, `${namespace}:cloud-init-getter`);
@@ -62,7 +62,7 @@ export class HandoverWorld extends FakeWorld {
     return [...cases.map(({ deployment: { metadata: { namespace, name } } }) => ({ namespace, name })), usual];
   }
 
-  /** The effect of a running Ostler: default profiles, and everything published. */
+  /** Writes what a running Ostler writes: default profiles, and the objects that it publishes for each pool. */
   async runOstler(): Promise<void> {
     for (const { metadata: { name }, spec } of await defaultProfiles()) {
       const annotations = { "ostler.dev/default-profile": spec.version };
@@ -113,7 +113,7 @@ export class HandoverWorld extends FakeWorld {
   }
 }
 
-// As recorded, except for the tokens, which are in the published secrets.
+// Returns the recorded user-data of the case; for a pool that is not recorded, texts with the tokens.
 function rendered(
   { metadata: { name } }: { metadata: { name: string } },
   { getter, join }: { getter: string; join: string },

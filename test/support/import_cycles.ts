@@ -15,12 +15,14 @@ export function importCycles(modules: Modules): string[][] {
 
 interface Visit {
   index: number;
-  /** The earliest module on the stack that can be reached from here. */
+  /** The lowest index of a module on the stack that can be reached from this module. */
   low: number;
   onStack: boolean;
 }
 
-/** Tarjan's strongly connected components, those with more than one module or an import of itself. */
+/**
+ * Returns the strongly connected components (Tarjan) that have more than one module or a module that imports itself.
+ */
 function circlesOf(graph: ReadonlyMap<string, string[]>): string[][] {
   const visits = new Map<string, Visit>();
   const stack: string[] = [];

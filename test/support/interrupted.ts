@@ -1,15 +1,18 @@
 /** A client that is interrupted at one of its calls. */
 
 export interface Interruption {
-  /** The call that is interrupted, from 0. */
+  /** Number of the call that is interrupted, from 0. */
   at: number;
-  /** Before any effect, or after it when only the response was lost. */
+  /** Whether the call fails before it has an effect, or after it, because only the response was lost. */
   when: "before" | "after";
-  /** The process is dead from then on, or only that call failed. */
+  /** Whether all later calls fail too, as in a dead process, or only this call fails. */
   then: "dead" | "alive";
 }
 
-/** Returns the same groups of calls; counts them, and lets the chosen one fail like a broken connection. */
+/**
+ * Returns a client with the same calls, of which the chosen one fails like a broken connection; `onCall` is called for
+ * each.
+ */
 export function interrupted<T extends object>(client: T, { at, when, then }: Interruption, onCall: () => void): T {
   let calls = 0;
   const broken = (): Error => Object.assign(new Error("socket hang up"), { code: "ECONNRESET" });

@@ -1,9 +1,11 @@
-/** Watches over a fake API server: any number per kind, each from the version that it requests. */
+/** Watches over a fake API server: any number of watches per kind, each from the resourceVersion that it requests. */
 import type { Watch } from "@kubernetes/client-node";
 import { type Cluster, openCluster } from "../../activities/cluster.ts";
 import type { FakeKube, Stored } from "./fake_kube.ts";
 
-/** Milliseconds from a change until watches report it: as at a real API server, a writer knows first. */
+/**
+ * Milliseconds from a change until watches report it: as with a real API server, the writer knows of the change first.
+ */
 const lagMs = 1;
 
 interface Event {
@@ -15,7 +17,7 @@ interface Event {
 type Handler = Parameters<Watch["watch"]>[2];
 
 export class KubeStreams {
-  /** One cluster, which has the shared watches. */
+  /** The client of one cluster, whose components share its watches. */
   readonly client: Cluster;
   readonly #events: Event[] = [];
   readonly #open = new Set<{ path: string; field: string; handler: Handler }>();

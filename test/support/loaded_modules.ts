@@ -40,13 +40,16 @@ export async function loadedBy(file: string): Promise<string[]> {
   return [...found];
 }
 
-/** The packages among them, by name. */
+/** Returns the names of the npm packages among the specifiers. */
 export function packagesOf(specifiers: readonly string[]): string[] {
   const names = specifiers.map((specifier) => /^npm:\/?(@?[^@]+)/.exec(specifier)?.[1] ?? "");
   return [...new Set(names)].filter((name) => name !== "").sort();
 }
 
-/** Returns the files that use more than types of a package, among all that the file may ever load. */
+/**
+ * Returns the files that import more than types of a package, among all files that `file` loads, also those it loads
+ * later.
+ */
 export async function importersOf(file: string, name: string): Promise<string[]> {
   const { modules } = await graphOf(file);
   const takes = ({ specifier, code }: Dependency): boolean => specifier === name && code !== undefined;

@@ -5,7 +5,7 @@ import type { FakeKube, Stored } from "./fake_kube.ts";
 
 export const pool: PoolRef = { namespace: "fleet", name: "pool" };
 
-/** The value of holds and marks of the rollout of `pool`. */
+/** The value with which the rollout of `pool` holds and marks machines. */
 export const holder = "machine-deployment/fleet/pool";
 
 export const hold = "machine-controller.kubermatic.io/initializers";
@@ -91,7 +91,7 @@ export function machine(name: string, overrides: MachineOverrides = {}): Stored 
 
 export interface NodeOverrides {
   ready?: boolean;
-  /** False for one that is cut off. */
+  /** False for a node that is cut off, so that its state is unknown. */
   heard?: boolean;
   since?: string;
   kubelet?: string;
@@ -148,7 +148,7 @@ export function clusterInfo(server = "https://api.example:6443"): Stored {
   };
 }
 
-/** Puts a MachineDeployment with its set in place, and the set of an earlier template. */
+/** Puts a MachineDeployment and its current MachineSet in place, and a MachineSet of an earlier template. */
 export function putPool(kube: FakeKube, overrides: DeploymentOverrides = {}): void {
   kube.put("machinedeployments", machineDeployment(overrides));
   kube.put("machinesets", machineSet("0", "hash-0"));

@@ -1,6 +1,6 @@
 /**
- * Changes today's workflows into those of a future version: behind a patch, each read of the machines is preceded by a
- * pause.
+ * Turns today's workflows into those of a future version, in which a pause precedes each read of the machines, behind a
+ * patch.
  */
 import { patched, sleep } from "@temporalio/workflow";
 import type { WorkflowInterceptors } from "@temporalio/workflow";

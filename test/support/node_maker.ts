@@ -1,12 +1,11 @@
 /**
- * machine-controller for fake nodes, which it makes: a deleted Machine is deleted with its node, and another one is
- * made.
+ * Simulates machine-controller for fake nodes: deletes a node with its Machine, and makes another Machine with a node.
  */
 import { hold, machine, machineDeployment, machineSet } from "./machine_objects.ts";
 import type { FakeNodes } from "./fake_nodes.ts";
 
 export interface NodeMakerOptions {
-  /** From the release of the Machine until its node is deleted. */
+  /** Milliseconds from the release of the Machine until its node is deleted. */
   goneMs?: number;
   /** Whether the new node has the name of the deleted one. */
   sameName?: boolean;
@@ -36,7 +35,7 @@ export class NodeMaker {
     };
   }
 
-  /** Machines whose deletion was requested, each as often as it was. */
+  /** Returns the Machines for which a deletion was requested, once per request. */
   get deleted(): string[] {
     return this.#nodes.kube.writes.filter((write) => write.startsWith("delete machines "))
       .map((write) => write.slice("delete machines fleet/".length));

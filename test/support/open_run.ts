@@ -1,11 +1,11 @@
-/** The state of a run that has just begun, for tests of what changes or reads it. */
+/** Returns the state of a workflow run that has just begun, for tests of functions that read or change the state. */
 import type { CarriedState } from "../../workflows/contracts/mod.ts";
 import { openRollout } from "../../workflows/state/rollout.ts";
 import type { Rollout } from "../../workflows/state/rollout.ts";
 
 const hour = 3_600_000;
 
-/** Groups with only some fields given. */
+/** The groups of the state's fields, each with only some of them. */
 export type Given = { [Group in keyof Rollout]?: Partial<Rollout[Group]> };
 
 /** A run as it opens, with the given fields. */

@@ -1,6 +1,6 @@
 /**
- * Where Ostler differs from the recorded cases on purpose; every difference that a test accepts is listed with its
- * reason.
+ * Where Ostler's output differs on purpose from the recorded output of Operating System Manager. differences.yaml lists
+ * every difference that a test accepts, with its reason.
  */
 import { readFileSync } from "node:fs";
 import { loadYaml } from "@kubernetes/client-node";
@@ -15,7 +15,10 @@ const listed = loadYaml<Record<string, Difference>>(
   readFileSync(new URL("../golden/osm/differences.yaml", import.meta.url), "utf8"),
 );
 
-/** The difference of that name holds for a case; throws for an unlisted name. */
+/**
+ * Returns whether the named difference applies to a case; throws if differences.yaml does not list the difference with
+ * a reason.
+ */
 export function differs(name: string, caseName: string): boolean {
   const difference = listed[name];
   if (!difference?.ours || !difference.reason) {
@@ -32,7 +35,10 @@ export function differingCases(): string[] {
 const hubTables =
   /(?:\[plugins\."io\.containerd\.cri\.v1\.images"\.registry\.configs\."[^"]+"(?:\.auth)?\]\n(?:[a-z]+ = .*\n)*)+/;
 
-/** A recorded text of a case with credentials for Docker Hub, with the host that we write them for. */
+/**
+ * Returns a recorded text with "registry-1.docker.io" in place of "index.docker.io" for the credentials of Docker Hub,
+ * as Ostler writes it.
+ */
 export function withHubHost(text: string): string {
   const [tables] = hubTables.exec(text) ?? [];
   if (!tables?.includes('"index.docker.io"')) return text;

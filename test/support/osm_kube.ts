@@ -1,4 +1,7 @@
-/** A recorded case on an API server in memory, ready to be published as Operating System Manager once did. */
+/**
+ * An API server in memory with the objects of a recorded case, for which Ostler publishes as Operating System Manager
+ * did.
+ */
 import { readFileSync } from "node:fs";
 import { loadAllYaml } from "@kubernetes/client-node";
 import type { Publisher } from "../../activities/config/publish_config.ts";
@@ -9,7 +12,7 @@ import { putSeed } from "./publishing_kube.ts";
 
 const root = new URL("../golden/osm/", import.meta.url);
 
-/** The token of the machines is the recorded one; all other earlier objects exist. */
+/** Returns an API server that has all objects of the case, and issues the recorded token for the machines. */
 export function osmKube(of: OsmCase): FakeKube {
   const kube = new FakeKube();
   kube.token = { token: getterToken, expirationTimestamp: new Date(Date.now() + 3_600_000) };
@@ -22,7 +25,7 @@ export function osmKube(of: OsmCase): FakeKube {
   return kube;
 }
 
-/** Puts profile and MachineDeployment in place, or replaces them, as users do; Ostler's additions stay. */
+/** Writes profile and MachineDeployment as users do; finalizers that Ostler has added are kept. */
 export function putInput(kube: FakeKube, { profile, deployment }: OsmCase): void {
   if (profile) kube.put("operatingsystemprofiles", { ...profile, metadata: { ...profile.metadata } });
   const { name, namespace } = deployment.metadata;

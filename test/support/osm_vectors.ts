@@ -14,7 +14,7 @@ import {
 
 const root = fileURLToPath(new URL("../golden/osm/", import.meta.url));
 
-/** The token in every case's cluster with which machines fetch their config. */
+/** The token with which machines fetch their config, in the cluster of every case. */
 export const getterToken = "getter-token-0123456789";
 
 interface Metadata {
@@ -38,16 +38,16 @@ export interface InputObject {
   secrets?: { name: string }[];
 }
 
-/** One case after its first or its second input. */
+/** One recorded case: its input and the folder with the expected output, for its first or its second input. */
 export interface OsmCase {
   name: string;
-  /** Unparsed, because some are refused; missing when the case has no profile. */
+  /** The profile, unparsed because some profiles are invalid; undefined if the case has none. */
   profile?: { metadata: Metadata; spec: unknown };
   deployment: MachineDeploymentManifest;
-  /** Flags as written: a list is a repeated flag. */
+  /** Flags of the command line: a list is a flag that is repeated. */
   flags: Record<string, unknown>;
   inputs: InputObject[];
-  /** Folder with the output. */
+  /** Folder with the expected output. */
   expected: string;
 }
 

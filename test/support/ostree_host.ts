@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { FakeOsHost } from "./fake_os_host.ts";
 
 const folder = (name: string): string => fileURLToPath(new URL(`os_host/${name}`, import.meta.url));
-// Deployments that can be removed again.
+// This setting lets the test remove deployments again.
 const env = { ...process.env, OSTREE_SYSROOT_DEBUG: "mutable-deployments" };
 const run = (program: string, ...args: string[]): string =>
   execFileSync(program, args, { encoding: "utf8", env, stdio: ["ignore", "pipe", "pipe"] }).trim();
@@ -28,7 +28,7 @@ export function ostreeMissing(): string {
 
 export class OstreeHost implements AsyncDisposable {
   readonly host: FakeOsHost;
-  /** Checksums, as digests. */
+  /** Checksums of the remote's commits, as digests. */
   readonly commits: string[] = [];
   /** Requests get no response any more. */
   isSilent = false;
@@ -80,7 +80,7 @@ export class OstreeHost implements AsyncDisposable {
     await this.host.put("running", `${first}.0`);
   }
 
-  /** Boots what the boot loader would: the first of the list. */
+  /** Boots the first deployment of the list, as a boot loader would. */
   async boot(): Promise<void> {
     const listed = run("ostree", "admin", `--sysroot=${this.#at("sysroot")}`, "status");
     const [, first = ""] = /([0-9a-f]{64}\.\d+)/.exec(listed) ?? [];
@@ -100,7 +100,7 @@ export class OstreeHost implements AsyncDisposable {
   }
 }
 
-/** A tree that can be deployed, with ostree itself in it. */
+/** Writes a tree that ostree can deploy, with ostree itself in it. */
 async function plant(tree: string): Promise<void> {
   for (
     const name of [

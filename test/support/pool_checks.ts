@@ -20,7 +20,7 @@ export function budgetOf(machines: number | string, rest: Partial<Rules["budget"
   return { machines, perZone: null, zones: "Parallel", cluster: null, ...rest };
 }
 
-/** A gate whose verdicts a test sets on the pool. */
+/** Returns a gate; the test sets its results on the pool. */
 export function gateOf(run: Gate["run"], within = 60_000): Gate {
   return { name: "smoke", run, within, check: { kind: "NodeCondition", type: "Ready", status: "True" } };
 }

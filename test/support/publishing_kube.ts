@@ -6,10 +6,10 @@ import { FakeKube } from "./fake_kube.ts";
 import { clusterInfo, putPool } from "./machine_objects.ts";
 import type { DeploymentOverrides } from "./machine_objects.ts";
 
-/** Texts that must never be visible outside a secret. */
+/** A text in a secret that must never be visible outside of it. */
 export const canary = "canary-token-5f3a";
 
-/** The seed of random functions; must never be visible either. */
+/** The seed of random functions in templates, which must never be visible outside of its secret either. */
 export const seed = "seed-5f3a-0123456789abcdef0123456789abcdef";
 
 /** A pool with its profile and cluster-info; tokens live an hour. */
@@ -68,7 +68,7 @@ export function putProfile(
   kube.put("operatingsystemprofiles", { metadata: { namespace: "kube-system", name, generation }, spec });
 }
 
-/** Makes the credentials of one of the pool's secrets due, as if they had been made `days` earlier. */
+/** Makes the credentials in one of the pool's secrets due for renewal; `days` makes them older. */
 export function makeDue(kube: FakeKube, name: string, days = 0): void {
   const secret = kube.get("secrets", name, "cloud-init-settings");
   if (!secret) throw new Error(`Failed to make Secret "${name}" due: it does not exist`);

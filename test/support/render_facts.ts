@@ -1,4 +1,4 @@
-/** Facts of a made-up pool to render from; tests set only what matters to them. */
+/** Facts of an invented pool, from which tests render a profile; a test sets only the facts that matter to it. */
 import { defaultNodeSettings, type NodeSettings, type ProviderConfig, type RenderFacts } from "../../profiles/mod.ts";
 
 export interface FactOverrides {
@@ -11,7 +11,7 @@ export interface FactOverrides {
 
 export const testCa = "-----BEGIN CERTIFICATE-----\nTUlJQg==\n-----END CERTIFICATE-----\n";
 
-/** An Ubuntu pool on kubevirt, with `overrides` on top. */
+/** Returns facts of an Ubuntu pool on kubevirt, replaced by the given overrides. */
 export function renderFacts({ deployment, provider, cluster, settings, secrets }: FactOverrides = {}): RenderFacts {
   return {
     deployment: { namespace: "kube-system", name: "pool", annotations: {}, kubelet: "1.36.1", ...deployment },

@@ -1,4 +1,4 @@
-/** Pools of nodes with machines, one of which is bad; the tests describe its replacement. */
+/** Pools of nodes with machines, one of which fails to update; the tests describe its replacement. */
 import { deepEqual, equal } from "node:assert/strict";
 import type { OsFinding, OsRefusal, Progress } from "../../workflows/contracts/mod.ts";
 import { eventually } from "./eventually.ts";
@@ -8,34 +8,34 @@ import { FakeNodes } from "./fake_nodes.ts";
 import type { Fate } from "./fake_nodes.ts";
 import type { Handle, Stage } from "./workflow_stage.ts";
 
-/** A policy that has nodes replaced, each step in a second. */
+/** A policy that replaces a node that refuses an update in place; a node may take 1 s to boot. */
 export const replacing = { onImageChange: "ReplaceIfRefused", maxFailed: 3, inPlace: { stage: "20s", boot: "1s" } };
 
-/** The same policy without the setting for that. */
+/** The same policy without `onImageChange`, so that no node is replaced. */
 export const { onImageChange: _, ...neverReplacing } = replacing;
 
 export interface Scene {
   nodes: FakeNodes;
   maker: NodeMaker;
   handle: Handle;
-  /** The node that is bad. */
+  /** Name of the node that fails to update. */
   bad: string;
 }
 
 export interface Story extends NodeMakerOptions {
   policy?: Record<string, unknown>;
   count?: number;
-  /** Which of them is bad; by default the first. */
+  /** Number of the node that fails to update, from 1; by default the first. */
   nth?: number;
   bootMs?: number;
-  /** The reaction of the bad node to image b. */
+  /** The reaction of that node when it boots image b. */
   fate?: Fate;
   refuses?: OsRefusal | OsFinding["kind"];
-  /** Without this, its nodes have no machines. */
+  /** Whether the nodes have Machines; true by default. */
   isMade?: boolean;
 }
 
-/** A pool that runs image a, is asked for b, and has one node that is bad. */
+/** Starts the rollout of a pool from image a to image b, in which one node fails to update. */
 export async function rolling(stage: Stage, story: Story): Promise<Scene> {
   const { policy = replacing, count = 3, nth = 1, bootMs = 50, fate, refuses, isMade = true, ...options } = story;
   const nodes = new FakeNodes({ nodes: count, policy, bootMs });
@@ -53,7 +53,9 @@ export async function rolling(stage: Stage, story: Story): Promise<Scene> {
   return { nodes, maker: maker as NodeMaker, handle: await nodes.rollOut(stage), bad };
 }
 
-/** Whether the first node of that name is meant, and not a later one. */
+/**
+ * Returns a function that checks whether the first node of that name still exists, and not one that has replaced it.
+ */
 function bootsOnceOf({ kube }: FakeNodes, name: string): () => boolean {
   return () => kube.get("nodes", name)?.metadata.uid === `uid-of-${name}`;
 }
@@ -63,7 +65,7 @@ function putPod({ kube }: FakeNodes, nodeName: string): void {
   kube.put("pods", { metadata, spec: { nodeName }, status: { phase: "Running" } });
 }
 
-/** The pool converges, and again with the new node. */
+/** Expects the rollout to converge and to replace the bad node, and a second rollout to update the new node. */
 export async function converged(stage: Stage, { nodes, handle, maker, bad }: Scene): Promise<void> {
   equal((await handle.result()).outcome, "Converged");
   await eventually("another node", () => maker.gone.length > 0 && nodes.nodes.size === 3);

@@ -10,13 +10,13 @@ export interface ReportLine {
   at: string;
 }
 
-/** Answers as an API server answers curl: pretty-printed, with managed fields. */
+/** Answers like a real API server, because curl reads the text: pretty-printed, and with managed fields. */
 export class SecretsApi implements AsyncDisposable {
-  /** By secret, then by key; text, not base64. */
+  /** Values as plain text by the name of the secret, and then by key. */
   readonly secrets = new Map<string, Record<string, string>>();
-  /** By machine, in order of arrival; null when the machine removed its key. */
+  /** Boot reports with the machine's name, in order of arrival; null when the machine removed its report. */
   readonly reports: [machine: string, line: ReportLine | null][] = [];
-  /** Statuses that the next requests for Secrets get instead of an answer. */
+  /** HTTP statuses that the next requests for Secrets get in place of an answer. */
   readonly refusals: number[] = [];
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
 

@@ -7,14 +7,14 @@ export class StagedEtcd implements Etcd {
   readonly members: EtcdMember[] = [];
   leader = "";
   alarms: EtcdSurvey["alarms"] = [];
-  /** As "verb id", in order. */
+  /** The orders that etcd got, as "verb id", in order. */
   readonly orders: string[] = [];
   /** Learners that are not in sync. */
   readonly behind = new Set<string>();
-  /** No member responds, for that reason. */
+  /** Error with which a survey fails, as when no member responds. */
   fault: Error | undefined;
 
-  /** A healthy voter, or a learner; the first one leads. */
+  /** Adds a healthy voter, or a learner; the first member leads. */
   join(
     id: string,
     address: string,
@@ -28,10 +28,10 @@ export class StagedEtcd implements Etcd {
     this.members.push({ id, name, ...urls, isLearner, endpoint: `https://${address}:2379`, status });
   }
 
-  /** Why members did not agree on an answer. */
+  /** Why the members did not agree on a list of members; undefined if they did. */
   silence: string | undefined;
 
-  /** It stops responding. */
+  /** Lets a member stop responding. */
   silent(id: string): void {
     const member = this.#find(id);
     delete member?.status;

@@ -1,6 +1,7 @@
 /**
- * A cluster that others set up, in a cloud like AWS: no join service announces what nodes run, groups have three zones
- * and are rebalanced by the cloud, pods have zonal disks, and a cluster-autoscaler has no AutoscalingStrategy.
+ * A cluster that was set up without Ostler, in a cloud like AWS. No join service announces the components of nodes,
+ * groups have three zones and are rebalanced by the cloud, pods have zonal disks, and the cluster-autoscaler has no
+ * AutoscalingStrategy.
  */
 import assert from "node:assert/strict";
 import type { GroupSpec } from "../../deploy/local/cloud/groups/group_cloud.ts";
@@ -13,11 +14,13 @@ import { GroupSite } from "./group_site.ts";
 import type { Stage } from "./workflow_stage.ts";
 import { ZonalPods } from "./zonal_pods.ts";
 
-/** A NodeVersion without components, as nothing installs any. */
+/** A version without components, because nothing installs components in this cluster. */
 export const first: Version = { image: "image-1", components: "" };
-/** Less than the time limit of a story, so that its state is reported. */
+/**
+ * Time limit for waits, which is less than the time limit of a story, so that the state is reported after a failure.
+ */
 const patienceSeconds = 50;
-/** Less than any step of a machine takes. */
+/** Interval of the observer: shorter than any step of a machine. */
 const observedEveryMs = 25;
 
 export interface StrangerScene {
@@ -27,8 +30,8 @@ export interface StrangerScene {
 }
 
 /**
- * Plays a story of these groups, which Ostler may roll; `others` exist beside them. Fails unless sizes, zones and pods
- * are at its end as they were, and no machine ended with pods meanwhile.
+ * Runs a story in which Ostler rolls `groups`; `others` also exist. Fails unless sizes, zones and pods are the same at
+ * the end, and no machine was terminated while it had pods.
  */
 export async function amongStrangers(
   stage: Stage,

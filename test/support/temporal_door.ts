@@ -17,12 +17,12 @@ export class TemporalDoor implements AsyncDisposable {
   /** Methods of the calls, in order. */
   readonly asked: string[] = [];
   readonly #sessions = new Set<{ destroy(): void }>();
-  /** Calls in progress, those of callers and those to the server behind. */
+  /** Streams in progress: those of callers, and those to the server behind the proxy. */
   readonly #calls = new Set<Http2Stream>();
   #isClosing = false;
 
   private constructor(private readonly server: Http2Server, private readonly behind: ClientHttp2Session) {
-    behind.on("error", () => {}); // the server closed first
+    behind.on("error", () => {}); // ignored: the server may close the connection first
     server.on("session", (session) => void this.#sessions.add(session));
     server.on("stream", (stream, headers) => this.#answer(stream, headers));
   }
@@ -53,7 +53,8 @@ export class TemporalDoor implements AsyncDisposable {
     await new Promise<void>((resolve) => this.server.close(() => resolve()));
   }
 
-  // Ends calls before their connection: with calls in progress, the end of a connection can crash Deno 2.9 in nghttp2.
+  // Ends streams before their connection, because in Deno 2.9 the end of a connection with open streams can crash
+  // nghttp2.
   async #endCalls(): Promise<void> {
     const ended = [...this.#calls].map((call) => new Promise((resolve) => call.once("close", resolve)));
     for (const call of this.#calls) call.close();
@@ -70,7 +71,7 @@ export class TemporalDoor implements AsyncDisposable {
     this.#follow(stream);
     const method = String(headers[":path"]).replace(/^.*\.(?=\w+\/\w+$)/, "");
     this.asked.push(method);
-    stream.on("error", () => {}); // the caller disconnected
+    stream.on("error", () => {}); // ignored: the caller may disconnect
     const code = this.refusal(method, headers);
     if (code !== undefined) {
       const said = { "grpc-status": `${code}`, "grpc-message": `refused by the proxy` };
@@ -80,7 +81,8 @@ export class TemporalDoor implements AsyncDisposable {
     this.#handOn(stream, headers);
   }
 
-  // Every request has one message and one answer, so complete answers can be forwarded.
+  // Forwards a call once its answer is complete: each call of Temporal's API has one request message and one response
+  // message.
   #handOn(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
     const { [":authority"]: _, ...rest } = headers;
     const asked = this.behind.request(rest);
@@ -88,7 +90,7 @@ export class TemporalDoor implements AsyncDisposable {
     const heads: IncomingHttpHeaders[] = [];
     const body: Uint8Array[] = [];
     asked.on("error", () => stream.close());
-    // Deno reports trailers as another response.
+    // Deno reports the trailers of HTTP/2 as another response.
     for (const event of ["response", "trailers"]) asked.on(event, (head: IncomingHttpHeaders) => void heads.push(head));
     asked.on("data", (data: Uint8Array) => void body.push(data));
     asked.once("close", () => {

@@ -31,7 +31,7 @@ export async function selfSigned({ commonName = "test", from, until }: Fields): 
   return { cert: certificate.toString("pem"), key: x509.PemConverter.encode(der, "PRIVATE KEY") };
 }
 
-/** Replaces bytes of the certificate, whose signature is wrong then. */
+/** Replaces bytes of the certificate, so that its signature is invalid. */
 export function mangled({ cert, key }: SelfSigned, old: string, bytes: string): SelfSigned {
   const der = Buffer.from(x509.PemConverter.decodeFirst(cert));
   der.write(bytes, der.indexOf(old), "latin1");
@@ -41,9 +41,9 @@ export function mangled({ cert, key }: SelfSigned, old: string, bytes: string): 
 /** Counts of a server. */
 export interface Seen {
   port: number;
-  /** Completed handshakes, each with whether the client showed a certificate. */
+  /** Completed TLS handshakes, each with whether the client sent a certificate. */
   handshakes: { hasCertificate: boolean }[];
-  /** Bytes of requests. */
+  /** Number of bytes that clients have sent. */
   bytes: number;
 }
 

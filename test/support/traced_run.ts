@@ -1,4 +1,4 @@
-/** A process that traces a change and its steps; run it with OTEL_DENO and a receiver. */
+/** A process that traces a change and its steps; it needs OTEL_DENO=true and a receiver of OpenTelemetry. */
 import type { Context } from "@temporalio/activity";
 import { setTimeout } from "node:timers/promises";
 import { refused } from "../../activities/failures.ts";
@@ -21,6 +21,6 @@ if (tracing) {
     () => Promise.resolve({ joined, failed: [], gone: [] }),
   );
   await step("publishConfig", { pool }, () => Promise.reject(refused("NameCollision", "hunter2")));
-  // Longer than spans are buffered.
+  // Waits longer than spans are buffered, so that all are exported.
   await setTimeout(600);
 }

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { parseManifests } from "../../deploy/local/stack/manifests.ts";
 import type { ManifestObject } from "../../deploy/local/stack/resource_paths.ts";
 
-/** One of them, with the fields that this operator had written. */
+/** An object with its spec, and with the status that the operator had written, if any. */
 export type UpdateSample = ManifestObject & { spec: Record<string, unknown>; status?: Record<string, unknown> };
 
 const file = new URL("./update_samples.yaml", import.meta.url);

@@ -35,8 +35,8 @@ const immutable: Readonly<Record<string, string[][]>> = {
 };
 
 /**
- * Each break in a line. A removed object is left behind where manifests are applied, or takes what it owned along, so
- * the upgrade notes must name it; one that `notes` name does not count.
+ * Returns each break as one line. A removed object remains where manifests are applied, or is deleted together with the
+ * objects that it owns, so the upgrade notes must name it. A removed object that `notes` name is not a break.
  */
 export function upgradeBreaks(
   before: readonly ManifestObject[],
@@ -47,7 +47,7 @@ export function upgradeBreaks(
   return before.flatMap((object) => {
     const next = now.get(nameOf(object));
     if (next !== undefined) return [...fixedIn(object, next), ...schemaBreaks(object, next)];
-    // A Job runs once, and its name describes its work.
+    // A removed Job is not a break, because it runs only once, and a Job with other work has another name.
     const isTold = object.kind === "Job" || notes.includes(object.metadata.name);
     return isTold ? [] : [`${nameOf(object)} is gone, and CHANGELOG.md does not say so`];
   });
@@ -83,7 +83,7 @@ function schemaBreaks(before: ManifestObject, after: ManifestObject): string[] {
   return [...moved, ...versions];
 }
 
-/** Whether objects written by the previous rules would lose a field, or would be refused for one. */
+/** Returns why objects that the previous schema accepts would lose a field, or would be refused. */
 function fieldBreaks(about: string, before: Schema, after: Schema): string[] {
   const breaks: string[] = [];
   if (before.type !== undefined && before.type !== after.type) breaks.push(`${about} is no longer ${before.type}`);

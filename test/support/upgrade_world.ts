@@ -10,7 +10,7 @@ export const awaiting = {
     `Waiting for approval to upgrade 3 control planes, one at a time, from Kubernetes "${current}" to "${desired}"`,
 };
 
-/** A member of etcd as a Rollout reports it. */
+/** A member of etcd, as the status of a Rollout has it. */
 export type Seat = { name: string; role: string; machine?: string; isWell?: boolean };
 
 export const seats: Seat[] = [{ name: "workers-1", role: "Leader" }, { name: "workers-2", role: "Voter" }, {
@@ -36,7 +36,7 @@ export class UpgradeWorld extends FakeWorld {
     this.reports(etcd);
   }
 
-  /** The Rollout of the group of control planes reports that etcd. */
+  /** Writes the Rollout of the control planes' group, with this state of etcd. */
   reports(etcd: Given["etcd"]): void {
     const whole = etcd && {
       ...{ quorum: { needed: 2, well: 3 }, doubts: [] },
@@ -47,7 +47,7 @@ export class UpgradeWorld extends FakeWorld {
     this.kube.put("rollouts", { metadata, status: readyStatus(whole ? { etcd: whole } : {}) });
   }
 
-  /** Returns the lines below the tree of stages. */
+  /** Runs `ostler status` for the NodeVersion, and returns the lines that follow the tree of stages. */
   async lines(...flags: string[]): Promise<string[]> {
     const { code, out, err } = await this.run(["status", "nodeversion/v", ...flags]);
     assert.deepEqual([code, err], [0, ""]);

@@ -20,7 +20,10 @@ export async function deploy(
   await stage.changeWorker(version, () => makeCurrent(stage, version.buildId, { ...(withinMs ? { withinMs } : {}) }));
 }
 
-/** Resolves when its workers poll; or at once without workers, for a version that only needs to have existed. */
+/**
+ * Makes a version the current one, once its workers poll; at once with `allowNoPollers`, for a version that never has
+ * workers.
+ */
 export async function makeCurrent(
   stage: Stage,
   buildId: string,
@@ -41,13 +44,16 @@ export async function makeCurrent(
   await eventually(`version ${buildId} current`, tried, withinMs === undefined ? {} : { withinMs });
 }
 
-/** The versions that the server keeps, and those of them that have not drained, by build. */
+/** The build IDs of the versions that the server keeps, and of those that have not drained. */
 export interface KnownVersions {
   kept: string[];
   open: string[];
 }
 
-/** Polls once a second; undefined when the server was too busy: it runs a workflow for each version. */
+/**
+ * Reads the versions after one second; returns undefined when the server was too busy, because it runs a workflow for
+ * each version.
+ */
 export async function knownVersions(stage: Stage): Promise<KnownVersions | undefined> {
   await setTimeout(1_000);
   return await readVersions(stage).catch(() => undefined);
@@ -65,7 +71,7 @@ async function readVersions(stage: Stage): Promise<KnownVersions> {
   return { kept: found.map(buildOf), open: open.flat() };
 }
 
-// The version's own report, because the list of its deployment may miss that it has drained (server 1.29.1).
+// Reads the version itself, because the list of versions may not show yet that one has drained (server 1.29.1).
 async function isDrained(stage: Stage, buildId: string): Promise<boolean> {
   const { workerDeploymentVersionInfo } = await stage.client.workflowService.describeWorkerDeploymentVersion({
     namespace,
@@ -74,14 +80,16 @@ async function isDrained(stage: Stage, buildId: string): Promise<boolean> {
   return workerDeploymentVersionInfo?.drainageInfo?.status === drained;
 }
 
-/** The build of the current version; undefined without one, or without workers. */
+/**
+ * Returns the build ID of the current version; undefined if there is none, or no worker of the deployment ever polled.
+ */
 export async function currentBuild(stage: Stage): Promise<string | undefined> {
   const asked = stage.client.workflowService.describeWorkerDeployment({ namespace, deploymentName });
   const answer = await asked.catch(() => undefined);
   return answer?.workerDeploymentInfo?.routingConfig?.currentDeploymentVersion?.buildId ?? undefined;
 }
 
-/** Throws while the version is not drained, or its workers polled just now. */
+/** Deletes a version; throws while it has not drained, or while the server still remembers polls of its workers. */
 export async function deleteVersion(stage: Stage, buildId: string): Promise<void> {
   const deploymentVersion = { deploymentName, buildId };
   await stage.client.workflowService.deleteWorkerDeploymentVersion({
@@ -96,7 +104,7 @@ export interface Ran {
   builds: string[];
 }
 
-/** The versions of a run, from its history. */
+/** Returns the versions that executed a run, from its history. */
 export async function ran(handle: Pick<WorkflowHandle, "fetchHistory">): Promise<Ran> {
   const { events } = await handle.fetchHistory();
   const builds = (events ?? []).flatMap(({ workflowTaskCompletedEventAttributes: done }) =>

@@ -14,13 +14,13 @@ interface Home {
 }
 
 export class ZonalPods implements Disposable {
-  /** The pods that no node of their zone could take, and how often. */
+  /** How often each pod could not be scheduled, because its zone had no node that takes pods. */
   readonly pending = new Map<string, number>();
   readonly #kube: FakeKube;
   readonly #homes: Home[];
   readonly #timer: ReturnType<typeof setInterval>;
 
-  /** One pod for each node that there is. */
+  /** Creates one pod for each existing node. */
   constructor(kube: FakeKube) {
     this.#kube = kube;
     this.#homes = kube.all("nodes").map((node, nth) => ({ name: `db-${nth}`, zone: zoneOf(node) }));
@@ -33,7 +33,7 @@ export class ZonalPods implements Disposable {
     clearInterval(this.#timer);
   }
 
-  /** Returns the zones in which each pod runs now; "" for one without a node. */
+  /** Returns for each pod the zone in which it runs now, "" if it has no node, and the zone of its disk. */
   zones(): { has: string[]; disk: string[] } {
     const has = this.#homes.map(({ name }) => {
       const node = this.#kube.get("nodes", nodeOf(this.#kube.get("pods", name, namespace)) ?? "");

@@ -7,12 +7,12 @@ const read = (path: string): Promise<string> => readFile(new URL(`../../${path}`
 const readme = await read("README.md");
 const operate = await read("docs/how-to/operate.md");
 
-/** Rows of the page for administrators on call. */
+/** Returns the section of docs/how-to/operate.md whose heading begins with `name`. */
 function sectionOf(name: string): string {
   return operate.split(/^##+ /m).find((part) => part.startsWith(name)) ?? "";
 }
 
-/** Returns the rows of the first table of its section, as cells. */
+/** Returns the rows of the first table of a section, as cells. */
 function tableOf(section: string): string[][] {
   return rowsOf(sectionOf(section));
 }

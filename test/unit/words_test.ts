@@ -127,7 +127,7 @@ Deno.test("words: prints findings as JSON, and fails for them only with --strict
     return { code, found: JSON.parse(new TextDecoder().decode(stdout)) };
   };
   assert.deepEqual(run("--strict", "test/words/main.ts", "docs/README.md"), { code: 0, found: [] });
-  // Without any finding in the repository there is nothing left to fail for.
+  // If no document has a finding, there is nothing on which --strict could fail.
   const file = listFiles(documents).find((each) => findInDocuments([each]).length > 0);
   if (file === undefined) return;
   const { code, found } = run(file);

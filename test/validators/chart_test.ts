@@ -43,10 +43,10 @@ Deno.test("chart: kubectl apply -k and helm install have the same objects", asyn
   deepEqual(byName(rendered), byName(plain));
 });
 
-/** The objects for a Kubernetes without MutatingAdmissionPolicy. */
+/** The kustomization for a Kubernetes version without MutatingAdmissionPolicy. */
 const before136 = join(plainFolder, "../overlays/before_1.36");
 
-Deno.test("chart: before Kubernetes 1.36 both have the webhook in place of the policy, which such a server would refuse", async () => {
+Deno.test("chart: before Kubernetes 1.36 chart and manifests have the webhook in place of the policy, which such a server would refuse", async () => {
   const rendered = await chartObjects({ helm, set: ["namespaces.own=true"], kubeVersion: "1.33.0" });
   deepEqual(byName(rendered), byName(await kustomized(before136)));
   deepEqual(rendered.filter(({ kind }) => kind.startsWith("MutatingAdmission")), []);
@@ -206,7 +206,7 @@ Deno.test("chart: refuses unknown values by name", async () => {
 
 Deno.test("chart: every setting reaches every process, in its variable", async () => {
   const rows = [NodeSettings, ProcessSettings, OsmSettings].flatMap((shape) => settingRows(shape));
-  // A value that names a Secret or an address leads to more than a variable.
+  // A value that names a Secret, or an address with a port, is used in more places than the variable.
   const values = rows.map(({ flag }) => ({ flag, value: flag.endsWith("-address") ? "0.0.0.0:1234" : `its/${flag}` }));
   const set = [...values.map(({ flag, value }) => `settings.${flag}=${value}`), "webhook.enabled=true"];
   const wanted = Object.fromEntries(rows.map(({ variable }, at) => [variable, values[at]?.value]));
@@ -234,7 +234,7 @@ Deno.test("chart: a setting may be a YAML number, boolean, list or mapping", asy
 Deno.test("chart: processes accept its settings, at every size", async () => {
   for (const values of [...sizes, everything]) {
     for (const process of Object.values(deploymentsOf(await chartObjects({ helm, values: [values] })))) {
-      // Files that a pod would find.
+      // These variables name files that exist only in a pod, so the test leaves them out.
       const { OSTLER_HOST_CA_BUNDLE: _, ...set } = variablesOf(process);
       const read = readConfig(Object.fromEntries(Object.entries(set).filter(([name]) => !/_TLS|_PATH$/.test(name))));
       deepEqual(read.warnings, [], `${values}: ${process.metadata.name}`);

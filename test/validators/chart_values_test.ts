@@ -57,7 +57,7 @@ async function triggerWith(set: string[]): Promise<Record<string, string>> {
   return scaled.spec.triggers[0].metadata;
 }
 
-Deno.test("chart: an empty setting is not set, so the value of the chart itself is there once", async () => {
+Deno.test("chart: an empty setting is not set, so the chart's own value appears exactly once", async () => {
   const flags = ["cert-dir", "identity", "system-namespace", "trusted-users", "health-probe-address"];
   const set = flags.map((flag) => `settings.${flag}=`);
   const order = { helm, namespace: "elsewhere" };
@@ -119,7 +119,7 @@ Deno.test("chart: a name that YAML reads as a number is the same for processes a
 });
 
 for (const namespace of ["kube-system", "default", "elsewhere"]) {
-  Deno.test(`chart: installed into ${namespace}, has no object twice`, async () => {
+  Deno.test(`chart: has no object twice when installed into ${namespace}`, async () => {
     const names = (await chartObjects({ helm, namespace, values: [everything] })).map(nameOf);
     deepEqual(names.filter((name, at) => names.indexOf(name) !== at), []);
     ok(names.includes(`Role ${namespace}/ostler-controller-lease`));
@@ -179,7 +179,7 @@ Deno.test("chart: the setup Job may have its own credentials, which no process g
   equal(processes.flatMap(secretsOf).includes("temporal-administrator"), false);
 });
 
-Deno.test("fault S3: controller and worker may have a Temporal credential each, and the other one never gets it", async () => {
+Deno.test("fault S3: controller and worker may have a Temporal credential each, and neither gets the other's", async () => {
   const set = ["controller.temporal.clientCertificateSecret=c", "worker.temporal.apiKeySecret=w"];
   const { "ostler-controller": controller, "ostler-worker": worker } = deploymentsOf(await chartObjects({ helm, set }));
   const secretsOf = (one: Deployment | undefined): unknown[] =>
@@ -224,7 +224,7 @@ Deno.test("fault S1: the notes of the chart warn while any node name is approved
   doesNotMatch(await notesWith(), /approves any node name/);
 });
 
-Deno.test("chart: refuses values at once that could only fail later", async () => {
+Deno.test("chart: refuses values that would fail only later", async () => {
   const wrong: [object, RegExp][] = [
     [{ rbac: { providerReferences: [{ namespace: "clouds", secrets: [] }] } }, /secrets/],
     [{ rbac: { providerReferences: [{ namespace: "clouds", configMaps: [] }] } }, /configMaps/],

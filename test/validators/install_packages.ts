@@ -52,7 +52,7 @@ async function install(names: readonly string[]): Promise<void> {
   await aptGet("install", "--yes", "--no-install-recommends", ...names);
 }
 
-// Never fails: a test without its tool is skipped, and names it.
+// Never fails, because a test whose tool is missing is skipped and names the tool.
 const missing = await missingPackages();
 const reason = missing.length === 0 ? undefined : obstacle();
 if (missing.length === 0) {

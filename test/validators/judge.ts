@@ -4,24 +4,24 @@ import type { Kind, Piece } from "./piece.ts";
 /** A finding of a validator. */
 export interface Fault {
   piece: Piece;
-  /** Its position, such as a line, as far as the validator reports it. */
+  /** Position of the finding, such as a line, if the validator reports one. */
   place?: string | number;
   message: string;
 }
 
 /** An external tool, and what it validates. */
 export interface Judge {
-  /** Ends the sentence "osp-ubuntu: …". */
+  /** Text that follows the profile's name in a test title, as in "osp-ubuntu: …". */
   promise: string;
   judges(kind: Kind): boolean;
-  /** Set when the tool only applies to profiles of one utility. */
+  /** Set when the tool applies only to profiles with this provisioning utility. */
   utility?: OsProfile["provisioningUtility"];
-  /** Why it cannot run on this computer; undefined if it can. */
+  /** Returns why the tool cannot run on this computer; undefined if it can. */
   missing(): Promise<string | undefined>;
   judge(pieces: readonly Piece[]): Promise<Fault[]>;
 }
 
-/** Prints each finding once, with its position and the machines of the profile that have it. */
+/** Returns each finding once, with its position and the machines of the profile that have it. */
 export function tellFaults(profile: string, faults: readonly Fault[]): string {
   const told = Map.groupBy(faults, ({ piece: { path }, place, message }) => {
     return `${path}${place === undefined ? "" : `:${place}`}: ${message}`;

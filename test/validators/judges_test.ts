@@ -1,5 +1,5 @@
-// Each validator has to refuse what is planted here, and name the position, because one that accepts everything proves
-// nothing.
+// Each validator has to refuse an invalid text and name the position of the fault, because a validator that accepts
+// everything proves nothing.
 import assert from "node:assert/strict";
 import { defaultProfiles } from "../../profiles/mod.ts";
 import { checkMachineFiles } from "../../deploy/local/tools/recipes/catalogue.ts";
@@ -71,7 +71,7 @@ const planted: [Piece, RegExp][] = [
 
 for (const judge of allJudges) {
   const lack = await judge.missing();
-  // A kind that two validators check is planted for the first.
+  // If two validators check the same kind of text, the fault is planted only for the first one.
   const mine = planted.filter(([{ kind }]) => allJudges.find((one) => one.judges(kind)) === judge);
   Deno.test({
     name: `validators: "${judge.promise}" fails for what is planted${lack === undefined ? "" : ` (skipped: ${lack})`}`,

@@ -17,18 +17,18 @@ import { variants } from "./variants.ts";
 
 export const phases: readonly Phase[] = ["bootstrap", "provisioning"];
 
-/** One cell of the matrix. */
+/** One tested combination of profile, provider, kubelet version and variant, with its rendered output. */
 export interface Machine {
   profile: string;
-  /** The rest of the cell, as failures name it. */
+  /** Name of the combination in failures, without the profile. */
   label: string;
   minor: number;
   config: OsConfig;
   files: MachineFile[];
   userData: Record<Phase, string>;
-  /** For Ignition: the output of a profile with `ignitionVersion: 3.3.0`. */
+  /** For Ignition: the user-data of the profile with `ignitionVersion: 3.3.0`. */
   ignition3?: Record<Phase, string>;
-  /** The script that a person starts on a machine of provider edge. */
+  /** For provider "edge": the script that an administrator runs on the machine. */
   edgeScript?: string;
 }
 
@@ -37,7 +37,10 @@ interface Cell extends Pick<Machine, "profile" | "label" | "minor"> {
   facts: RenderFacts;
 }
 
-/** Every default profile × provider × kubelet minor × variant, rendered; `onProgress` is called from time to time. */
+/**
+ * Renders every combination of default profile, provider, kubelet minor version and variant; `onProgress` is called
+ * from time to time.
+ */
 export async function renderMatrix(onProgress: (done: number, all: number) => void): Promise<Machine[]> {
   const profiles = await defaultProfiles();
   const cells = profiles.flatMap(({ metadata, spec }) => cellsOf(metadata.name, spec));
@@ -60,7 +63,7 @@ function cellsOf(profile: string, spec: OsProfile): Cell[] {
   );
 }
 
-/** Only Flatcar machines may have one. */
+/** Only Flatcar machines may have a static network. */
 const staticNetwork = { cidr: "192.0.2.10/24", gateway: "192.0.2.1", dns: { servers: ["192.0.2.53", "2001:db8::35"] } };
 
 function factsOf(

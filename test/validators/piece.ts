@@ -15,7 +15,7 @@ export type Kind =
   | "units"
   | "yaml";
 
-/** One text of the matrix, with every machine that gets it. */
+/** One text of the matrix, and all combinations that have it. */
 export interface Piece {
   kind: Kind;
   /** Absolute path on the machine; a description for a text that is not a file. */
@@ -26,7 +26,7 @@ export interface Piece {
 
 type Found = Omit<Piece, "seenOn">;
 
-/** Returns every text of the machines once per kind. */
+/** Returns every different text of the machines once per kind. */
 export function piecesOf(machines: readonly Machine[]): Piece[] {
   const pieces = new Map<string, Piece>();
   for (const machine of machines) {
@@ -88,7 +88,7 @@ const unitFolder = "/etc/systemd/system/";
 
 /** The content of a piece of kind `units` as JSON. */
 export interface Units {
-  /** By path below /etc/systemd/system. */
+  /** Texts of the units, by path below /etc/systemd/system. */
   texts: Record<string, string>;
   /** Executables that the profile writes. */
   programs: string[];

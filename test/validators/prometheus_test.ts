@@ -100,7 +100,7 @@ judged("promtool: accepts every expression of the dashboards", async () => {
   const expressions = (await readDashboards()).flatMap(({ panels }) => panels.flatMap(({ targets }) => targets));
   ok(expressions.length > 35);
   const rules = expressions.map(({ expr }, nth) => {
-    // The values that Grafana inserts.
+    // Replaces Grafana's variables by values, as Grafana does before it sends a query.
     return { record: `panel:${nth}`, expr: expr.replaceAll("$__rate_interval", "5m").replaceAll("$pool", ".*") };
   });
   const file = await Deno.makeTempFile({ suffix: ".json" });

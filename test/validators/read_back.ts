@@ -17,7 +17,7 @@ export function lostFiles({ config, userData }: Machine, phase: Phase): string[]
 
 function isSame({ path, permissions, content }: OsFile, found: ReadFile): boolean {
   const { data, encoding } = content.inline;
-  // As in Operating System Manager, a plain file loses its last newline in cloud-init.
+  // As in Operating System Manager, the last newline of a plain file is lost in cloud-init's user-data.
   const isText = found.text === data || (encoding === undefined && `${found.text}\n` === data);
   return found.path === path && found.mode === Number.parseInt(String(permissions), 8) && isText;
 }

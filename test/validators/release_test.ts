@@ -51,7 +51,7 @@ Deno.test("fault S9: release: states how its files were built, and signs them wi
     const listed = sums.toString().trim().split("\n").filter((line) => !line.endsWith(".intoto.json"));
     deepEqual(stated, listed);
     match(`${statement.payload}`, /"gitCommit": "[0-9a-f]{40}"/);
-    // It states the images only of an image that was built.
+    // The statement lists base images only if an image was built, which is not the case here.
     doesNotMatch(`${statement.payload}`, /debian|denoland/);
 
     const digest = `sha256:${"a".repeat(64)}`;

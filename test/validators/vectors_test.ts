@@ -24,15 +24,18 @@ import type { Fault } from "./judge.ts";
 import type { Machine } from "./matrix.ts";
 import { type Kind, piecesOf } from "./piece.ts";
 
-/** Texts that Operating System Manager and Ostler write; those of the recorded profiles are artificial. */
+/**
+ * Kinds of texts that Operating System Manager and Ostler write; all other texts come from the recorded profiles, which
+ * are artificial.
+ */
 const kinds: Kind[] = ["cloud-config", "containerd-2.2", "containerd-hosts", "ignition-2.3"];
 
-/** Texts that no tool accepts because of the case's own profile or MachineDeployment. */
+/** Expected findings by case, caused by the case's own profile or MachineDeployment. */
 const saidByCase: Record<string, RegExp> = {
   "gen-files": /^write_files\.22\.encoding: 'B64' is not one of/,
   "gen-modules":
     /^yum_repos\.(arepo: 'baseurl' is a required|empty: (None is not|'baseurl' is a required)|zrepo\.enabled: 1 is not)/,
-  // Debian's cloud-init knows organisations by number alone.
+  // Debian's cloud-init accepts only a number as an organisation.
   "rhel-satellite": /^rh_subscription\.org: 'org' is not of type 'integer'/,
   "crt-creds-docker": /deprecated|not supported with transfer service/,
   "crt-creds-opaque": /deprecated|not supported with transfer service/,
@@ -49,7 +52,7 @@ const nothing = { files: [], userSSHKeys: [] };
 function original(one: OsmCase): Machine {
   const config = expectedConfig(one)?.spec;
   assert.ok(config, `Expected a config of ${one.name}`);
-  // As recorded, a config lacks empty fields.
+  // Adds the empty fields of a config, which the records omit.
   const bootstrapConfig = { ...nothing, ...config.bootstrapConfig };
   const provisioningConfig = { ...nothing, ...config.provisioningConfig };
   const text = (phase: Phase): string => expectedText(one, phase) ?? "";
@@ -76,7 +79,7 @@ function isSaid({ piece, message }: Fault): boolean {
   return piece.seenOn.every(({ label }) => saidByCase[label]?.test(message));
 }
 
-/** Cases in which Ostler differs, with the reason. */
+/** Returns the cases for which differences.yaml lists a difference of Ostler. */
 function mended(): string[] {
   const text = Deno.readTextFileSync(new URL("../golden/osm/differences.yaml", import.meta.url));
   const differences = loadYaml<Record<string, { cases: string | string[] }>>(text);

@@ -46,14 +46,14 @@ export function findInDocument(file: string, source: string): Found[] {
     .map(({ at, ...found }) => ({ file, line: source.slice(0, at).split("\n").length, ...found }));
 }
 
-/** Code is not prose; a heading, a list item and a cell of a table are sentences of their own. */
+/** Removes code, which is not prose; a heading, a list item and a cell of a table count as sentences. */
 function markdown(source: string): Prose[] {
   const text = blank(source, [/^( *)```[^]*?^\1```/gm, /<!--[^]*?-->/g, /<[^>\n]*>/g])
     .replace(/^ *(?:[-*+]|\d+\.) |^>+|\||\n(?=#)|(?<=^#.*)\n/gm, (mark) => "\f".padStart(mark.length));
   return [{ at: 0, text, place: "markdown" }];
 }
 
-/** The values of fields that a person reads, and comments on lines of their own. */
+/** Returns the values of fields that a person reads, and the comments that have their own line. */
 function yaml(source: string): Prose[] {
   const texts: Prose[] = [];
   for (const document of parseAllDocuments(source, { logLevel: "silent" })) {

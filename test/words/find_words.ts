@@ -1,20 +1,20 @@
 import { glossary, type Place, type Row } from "./glossary.ts";
 
-/** A text of a file from `at` on, of which each character stands for one of the file; `\f` ends a sentence. */
+/** A text that begins at offset `at` of a file and has a character for each of the file's; `\f` ends a sentence. */
 export interface Prose {
   at: number;
   text: string;
   place: Place;
 }
 
-/** Words at `at` of a file that are not plain English, and what to write instead. */
+/** Words at offset `at` of a file that are not plain English, and what to write instead. */
 export interface Finding {
   at: number;
   words: string;
   instead: string;
 }
 
-/** Words in a sentence, at most. */
+/** Maximum number of words in a sentence. */
 const limit = 40;
 
 const sentences = /\S(?:(?![.!?]["')*]*\s+[A-Z_"'([*\d])(?!\n\s*\n)[^\f])*[.!?]?/g;

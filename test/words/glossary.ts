@@ -8,7 +8,7 @@ export type Place = "message" | "comment" | "markdown" | "description";
 export interface Row {
   words: string;
   instead: string;
-  /** Default: all places. */
+  /** The places in which the row applies; by default all. */
   places?: Place[];
 }
 

@@ -5,7 +5,7 @@ type Comment = Deno.lint.LineComment | Deno.lint.BlockComment;
 /** Three words in a row. */
 const sentenceLike = /[A-Za-z][\w'-]*[,;:]? [\w'-]+[,;:]? [\w'-]+/;
 
-/** Files with copies of other code, which is checked where it is. */
+/** Files with copies of code, whose text is checked in the original file. */
 const copies = ["test/planted/faults.ts"];
 
 /** Lint rule: requires plain English in comments and strings. */

@@ -77,7 +77,7 @@ test("API key: changes under running workers; the old one is refused, and the wo
     ended.abort();
     await stage.stopWorker();
     await client.close();
-    // Other files share the stage.
+    // The tests of other files share this stage and need its worker.
     await stage.startWorker();
   }
 });

@@ -59,13 +59,15 @@ test("onNewChange: Supersede evaluates the gates of a machine again when its aba
     pool.change({ image });
     await stage.tell(pool);
     await stage.sees(pool, image, ({ target }) => target?.image === image);
-    // The other change releases its machine to be replaced, which a repeated signal of the first one cannot undo.
+    // While "image-3" is desired, the machine to be replaced is released; a repeated signal for "image-2" cannot undo
+    // that.
     await eventually("no leaving machine", () => !pool.machines.some(({ name }) => name === pool.nth(1)));
   }
   await eventually("the gate asked again", () => pool.subjects("awaitGates").length === 2);
   deepEqual(pool.subjects("awaitGates"), [pool.nth(4), pool.nth(4)]);
   await pause(500);
-  // While the other change was desired it was an old machine like any other, and one of four could be replaced.
+  // While "image-3" was desired, the machine with "image-2" was as old as the other three, and any of the four could be
+  // replaced.
   ok(pool.machines.filter(({ set, leaving }) => set.image === "image-1" && !leaving).length >= 2);
   Object.assign(pool, { verdict: () => "Passed" });
   pool.mend();

@@ -55,7 +55,7 @@ test("claim: named clusters have a Schedule and a queue each", async (stage) => 
 test("claim: of two names on one task queue the later one is refused, and the earlier one continues", async (stage) => {
   const [north, south] = ["north", "south"].map((OSTLER_CLUSTER) => ({ OSTLER_CLUSTER, OSTLER_TASK_QUEUE: "shared" }));
   await claim(stage, "uid-north", north);
-  // The list of Schedules lags behind.
+  // Temporal's list of Schedules lags behind, so the refusal may come only after several attempts.
   await eventually("a refusal", async () => {
     const refusal = await claim(stage, "uid-south", south).then(() => undefined, (error: unknown) => error);
     if (refusal === undefined) await forget(stage, "south/renew-credentials");

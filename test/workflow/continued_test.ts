@@ -129,7 +129,7 @@ for (const activity of ["readDesired", "planRollout"]) {
     const seen = await stage.progress(stage.client.workflow.getHandle(pool.holder) as Handle);
     const told = stage.ask(pool, "approve", { by: "somebody", plan: plan?.hash ?? "" });
     const answer = told.then(({ message }) => message, String);
-    // The first read answers a command that arrives before.
+    // Until its first read ends, the run does not answer the command, so the test cannot wait for the answer.
     if (activity === "readDesired") await pause(300);
     else await answer;
     answered.resolve();
@@ -212,7 +212,7 @@ test("next run: uncordons a machine that recovered between the runs", async (sta
   const handle = await stage.rollOut(pool);
   await eventually("a drain", () => pool.count("awaitNodeDrained") >= 1);
   const [run, found] = [await runOf(stage, pool), Promise.withResolvers<void>()];
-  // It recovers in neither run before the next one is found, because a run that ends cannot be signalled.
+  // The machine recovers only after the test has found the next run, because a run that ends cannot be signalled.
   pool.before["readDesired"] = async () => {
     if (await runOf(stage, pool) === run) return;
     await found.promise;

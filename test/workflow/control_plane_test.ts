@@ -137,7 +137,8 @@ test("fault E8: control planes: a repair has the slot while its machine is out, 
   equal((await (await stage.rollOut(two)).result()).outcome, "Converged");
   stage.activities.slots.keep({ pool: one.ref, machines: [] });
   deepEqual([held, one.numbers(), two.numbers()], [[1, 0], [1, 3, 4], [1, 3, 4]]);
-  // Without a place, as pools that wait would otherwise get the slot first, and two machines would be out.
+  // Both machines are out in any case, so their repairs do not queue for the slot: pools that wait would get it first,
+  // and two machines would be out.
   deepEqual(stage.activities.slots.begun.slice(-2), [one.nth(2), two.nth(2)]);
 });
 

@@ -1,4 +1,4 @@
-/** Inconclusive gates: what resolves one besides a command, and what does not. */
+/** Inconclusive gates: which events besides a command resolve them, and which do not. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import type { FakePool } from "../support/fake_pool.ts";

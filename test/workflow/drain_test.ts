@@ -142,7 +142,7 @@ test("drain: order and localStorage of the policy reach the drain", async (stage
   deepEqual(pool.drains, [drain]);
 });
 
-test("drain: Force deletes nothing because of a time without reads", async (stage) => {
+test("drain: Force does not count a time without reads towards its timeout", async (stage) => {
   const { pool, handle } = await blockedRollout(stage, { timeout: 1_500, onBlocked: "Force" });
   pool.unseen.push(3_600_000);
   await stage.tell(pool);
@@ -155,7 +155,7 @@ test("drain: Force deletes nothing because of a time without reads", async (stag
   assertOrderly(pool);
 });
 
-test("drain: Force deletes nothing because of a time in which no cordon succeeded", async (stage) => {
+test("drain: Force does not count a time in which no cordon succeeded towards its timeout", async (stage) => {
   const pool = await stage.grownPool({
     replicas: 1,
     rules: { drain: drainBy({ timeout: 4_000, onBlocked: "Force" }) },
@@ -174,13 +174,13 @@ test("drain: Force deletes nothing because of a time in which no cordon succeede
   equal((await handle.result()).replaced, 1);
 });
 
-test("drain: Force deletes nothing because of a time in which its start could not be reported", async (stage) => {
+test("drain: Force does not count a time in which the start of the drain could not be reported towards its timeout", async (stage) => {
   const pool = await stage.grownPool({
     replicas: 1,
     rules: { drain: drainBy({ timeout: 4_000, onBlocked: "Force" }) },
   });
   pool.isDrainBlocked = true;
-  // The first reports the join, the second the drain.
+  // The first report is that of the join, and the second is that of the drain.
   pool.before["ensureRolloutReported"] = (times) => times === 2 ? pause(5_500) : undefined;
   let cordoned = 0;
   pool.before["ensureNodeCordoned"] = () => void (cordoned = Date.now());
@@ -191,7 +191,7 @@ test("drain: Force deletes nothing because of a time in which its start could no
   equal((await handle.result()).replaced, 1);
 });
 
-test("fault E2 Force deletes nothing because of a time in which the drain was denied", async (stage) => {
+test("fault E2 drain: Force does not count a time in which the drain was denied towards its timeout", async (stage) => {
   const pool = await stage.grownPool({
     replicas: 1,
     rules: { drain: drainBy({ timeout: 2_500, onBlocked: "Force" }) },

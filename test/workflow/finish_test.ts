@@ -82,7 +82,7 @@ test("onNewChange: Finish admits after retry no newer machine beside one of the 
   });
   await change(stage, pool, newer);
   const doubts = (): number => pool.events.filter(({ reason }) => reason === "GateInconclusive").length;
-  // The answer to the query has it a moment before the report.
+  // The answer to the query has the inconclusive gate a moment before its Event is reported.
   const before = await eventually("the doubt", () => doubts() || undefined);
   await stage.ask(pool, "retry");
   await eventually("the inconclusive gate again", () => doubts() > before);

@@ -1,4 +1,4 @@
-/** The field `gates`: what they evaluate per machine and per wave, and what follows from each verdict. */
+/** The field `gates`: what gates evaluate per machine and per wave, and what follows from each verdict. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Condition } from "../../workflows/contracts/mod.ts";
@@ -151,7 +151,7 @@ test("retry: evaluates an inconclusive gate again", async (stage) => {
   equal(pool.count("awaitGates"), asked + 1);
 });
 
-test("join.gates: limits the time of a machine to pass", async (stage) => {
+test("join.gates: limits the time of a machine to pass its gates", async (stage) => {
   const pool = await stage.grownPool({ rules: { gates: [gateOf("EachMachine", hour)] } });
   pool.rules.join.gates = 100;
   pool.verdict = () => "Inconclusive";

@@ -60,7 +60,7 @@ test("ReplaceIfRefused: a Lost node is replaced without a drain, and its slot is
   const before = nodes.given("Apply").length;
   const [step] = await eventually("it told", async () => (await nodes.progress(stage)).underway);
   deepEqual([step?.machine, step?.step, nodes.nodes.has(bad)], [bad, "Removing", true]);
-  // Its slot is taken until then: no other node was ordered to boot.
+  // The slot of the deleted node is taken until the node is gone: no other node was ordered to boot.
   await eventually("it gone", () => nodes.nodes.size === 3 && !nodes.nodes.has(bad));
   equal(nodes.given("Apply").length, before);
   await converged(stage, { ...world, handle });

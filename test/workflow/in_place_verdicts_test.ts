@@ -59,7 +59,7 @@ test("A1 verdicts: a node that never returns is Lost at its deadline, keeps its 
   deepEqual([nodes.down(), nodes.cordoned(), nodes.mostOut], [nodes.given("Apply"), nodes.given("Apply"), 1]);
 });
 
-test("H17 verdicts: one dead node neither loops nor starts another one, however often it is read", async (stage) => {
+test("H17 verdicts: one dead node is not updated again and again, and no other node starts, however often it is read", async (stage) => {
   const policy = { maxFailed: 3, inPlace: soon };
   const { nodes } = await rolling(stage, { policy, fate: () => "never comes back" });
   await eventually(
@@ -67,7 +67,7 @@ test("H17 verdicts: one dead node neither loops nor starts another one, however 
     async () => (await nodes.progress(stage)).underway.length === 0 && nodes.down().length === 1,
   );
   const before = nodes.orders.length;
-  // Its failure is tolerated, but the budget has no slot for another.
+  // The failure of the dead node is tolerated, but the budget has no slot for another node.
   await eventually("more looks", async () => (await nodes.progress(stage)).counts?.unhealthy === 1);
   for (let looks = 0; looks < 3; looks++) {
     await stage.client.workflow.getHandle(nodes.workflowId).signal("desiredChanged", { generation: 2 });

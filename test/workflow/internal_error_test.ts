@@ -7,14 +7,17 @@ import { onStage, testDeadlines } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-/** No signal is expected here; the run continues only after the signals of the test. */
+/** With a recheck of 1h the run continues only after the signals of the test. */
 const deadlines = { ...testDeadlines, recheck: "1h" };
 
 function whyRefused(error: Error): string {
   return error.cause instanceof Error ? error.cause.message : String(error);
 }
 
-/** Rules that no version writes, with which the planner throws. */
+/**
+ * Gives the pool rules that no version of Ostler writes, so that the planner throws; returns a function that restores
+ * them.
+ */
 function breakPlanner(pool: FakePool): () => void {
   const { windows } = pool.rules;
   Object.assign(pool.rules, { windows: 7 });
@@ -84,7 +87,8 @@ test("rollOutMachineDeployment: a command to a run that throws before its first 
   const pool = await stage.grownPool();
   pool.isControllerDown = true;
   pool.change({ image: "image-2" });
-  // No version writes this: the first page with it throws, and the next run continues without it.
+  // No version of Ostler writes this value: the first status page with it throws, and the next run continues without
+  // it.
   Object.assign(pool.rollout, { quarantine: 7 });
   const answer = Promise.withResolvers<string>();
   pool.before["recall"] = async () => {

@@ -12,7 +12,7 @@ test("onImageChange: InPlace replaces no machine for another image, and is check
   pool.keeping = () => {
     asked.push(pool.count("ensureMachineAdmitted"));
     if (asked.length < 3) return { outcome: asked.length === 1 ? "Kept" : "Pending" };
-    // machine-controller has observed it: the desired template is that of the machines.
+    // machine-controller has reacted to the change: the machines now have the desired template.
     pool.change({ image: "image-1" });
     return { outcome: "Pending" };
   };
@@ -29,7 +29,7 @@ test("onImageChange: InPlace halts when machines cannot stay, and does not fall 
   const handle = await stage.rollOut(pool);
   const { reason } = await stage.sees(pool, "a halt", ({ phase }) => phase === "Halted");
   equal(reason, "ReplacementRefused");
-  // It reads several times, with the same result.
+  // The run checks several times, with the same result.
   await eventually("some more looks", () => pool.count("ensureMachinesKept") > 4);
   deepEqual(pool.machines.filter(({ leaving }) => leaving).length, 0);
   equal(pool.count("ensureMachineAdmitted") + pool.count("ensureVictimMarked"), 0);

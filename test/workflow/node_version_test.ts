@@ -142,7 +142,7 @@ test("K23 rollOutNodeVersion: upgrades Kubernetes of the control planes before a
   await eventually("the request for an approval", () => upgrade.standing.reason === "AwaitingApproval");
   deepEqual(doneWith(stage, name), ["tell UpgradingKubernetes"]);
   upgrade.approved = upgrade.version;
-  // The survey shows the end of the upgrade, whose run wakes that of the NodeVersion.
+  // The survey shows the end of the upgrade, whose run then wakes the run of the NodeVersion.
   versions.looks.set(name, [upgradeFirst(), ...afterwards]);
   upgrade.before = (effect) => {
     if (effect.startsWith("announce")) versions.changed = Promise.resolve();

@@ -21,7 +21,7 @@ function resultOf(stage: Stage, id: string): Promise<unknown> {
   return stage.client.workflow.getHandle(noticeIdOf(pool, id)).result();
 }
 
-/** The task queues of its activities. */
+/** Returns the task queues of the activities of a workflow. */
 async function queuesOf(stage: Stage, id: string): Promise<unknown[]> {
   const { events } = await stage.client.workflow.getHandle(noticeIdOf(pool, id)).fetchHistory();
   const scheduled = (events ?? []).flatMap((event) => event.activityTaskScheduledEventAttributes ?? []);

@@ -73,7 +73,7 @@ test("abort: is executed when its worker died before the effect", async (stage) 
   assertOrderly(pool);
 });
 
-test("pause: has the effect of one when it is sent twice", async (stage) => {
+test("pause: has the same effect when it is sent twice as once, like resume, retry and promote", async (stage) => {
   const waves = [1, 2, 3].map((upTo) => ({ upTo, soak: hour }));
   const pool = await stage.grownPool({ replicas: 4, rules: { waves: [...waves, { upTo: "100%", soak: 0 }] } });
   pool.change({ image: "image-2" });
@@ -84,7 +84,7 @@ test("pause: has the effect of one when it is sent twice", async (stage) => {
     await stage.ask(pool, command, { by: "somebody else" });
   }
   equal((await stage.stands(handle, "Rolling", "Soaking")).wave, 1);
-  // The second one may come when nothing soaks any more, and is refused then.
+  // The second promote may arrive when nothing soaks any more, and is then refused.
   await Promise.allSettled([stage.ask(pool, "promote"), stage.ask(pool, "promote")]);
   await stage.sees(pool, "the second soak", ({ wave, reason }) => wave === 2 && reason === "Soaking");
   equal(pool.count("ensureMachineAdmitted"), 2);
@@ -95,7 +95,7 @@ test("pause: has the effect of one when it is sent twice", async (stage) => {
   assertOrderly(pool);
 });
 
-test("pause: a second one keeps the name of the first", async (stage) => {
+test("pause: a second pause keeps the name of the person who paused first", async (stage) => {
   const { pool, handle } = await rolloutUnderWay(stage);
   await stage.ask(pool, "pause", { by: "first" });
   await stage.ask(pool, "pause", { by: "second" });

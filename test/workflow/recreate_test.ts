@@ -1,4 +1,4 @@
-/** Failed machines that are to be recreated: until one is being deleted it counts as nothing else. */
+/** Failed machines that are to be recreated: a failed machine never counts as passed, and its failure counts once. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import { failure } from "../support/fake_activities.ts";
@@ -17,7 +17,7 @@ async function poolWithBadNewcomer(stage: Stage): Promise<FakePool> {
   return pool;
 }
 
-/** The next new machine was evaluated before anything was drained. */
+/** Asserts that the gates of machine 5, the next new one, were evaluated before anything was drained. */
 function assertNoneDrainedFor4(pool: FakePool): void {
   const drained = pool.calls.findIndex((call) => call.startsWith("awaitNodeDrained "));
   const judged = pool.calls.indexOf(`awaitGates ${pool.nth(5)}`);

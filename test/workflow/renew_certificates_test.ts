@@ -76,13 +76,13 @@ test("renewCertificates: keeps no slot if etcd cannot be asked", async (stage) =
   deepEqual(renewal.violations, []);
 });
 
-test("renewCertificates: one under way gives its slot back while etcd is inconclusive, and is completed", async (stage) => {
+test("renewCertificates: a control plane under way gives its slot back while etcd is inconclusive, and is completed", async (stage) => {
   const renewal = new FakeRenewal().on(stage);
   renewal.meet = () => ({ outcome: "Unknown", message: "no answer" });
   const first = await renewal.start(stage);
   match(await reported(renewal, "RenewalHalted"), /"a": the result of the order did not arrive in time: no answer/);
   await first.terminate();
-  // Its servers already show what its other pods do not use yet.
+  // The servers of "a" already show the new certificates, which its other pods do not use yet.
   Object.assign(renewal.plane("a"), { due: "", isRenewed: true });
   Object.assign(renewal, { doubts: ["member y does not answer"], meet: () => undefined });
   const handle = await renewal.start(stage);
@@ -157,7 +157,7 @@ test("renewCertificates: a renewal without an effect halts instead of being repe
   await renewal.start(stage);
   match(
     await reported(renewal, "RenewalHalted"),
-    /the renewal ended, but a certificate of its servers still expires soon/,
+    /the renewal ended, but a certificate of the node's API server or etcd still expires soon/,
   );
   deepEqual(renewal.given("Renew", "Repeat"), ["Renew a"]);
 });

@@ -137,7 +137,7 @@ test("renewCredentials: signals a running rollout", async (stage) => {
   const before = await timesTold(handle);
   let looks = 0;
   await eventually("word of it", async () => {
-    // It renews by itself too, so its last renewal is made due once more.
+    // The rollout renews by itself too, so its last renewal is made due once more.
     makeDue(pool);
     await renew(stage, `renew-running-${looks++}`);
     return await timesTold(handle) > before;

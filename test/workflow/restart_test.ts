@@ -61,7 +61,7 @@ test("rollOutMachineDeployment: stays paused in a new run of its chain", async (
   await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
   await handle.signal("pauseRequested", { by: "somebody" });
   pool.mend();
-  // Not by queries: each of them would replay the whole history on this worker.
+  // The test reads reports and sends no queries, each of which would replay the whole history on this worker.
   await eventually("the pause to be reported", () => pool.reports.at(-1)?.reason === "Paused");
   const chain = stage.client.workflow.getHandle(pool.holder);
   const { runId } = await chain.describe();

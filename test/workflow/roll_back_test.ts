@@ -74,7 +74,7 @@ test("fault E3: an edit of the profile does not make a rollback a paced rollout,
     const unheld = pool.machines.filter(({ hold }) => hold === "");
     deepEqual(unheld.map(({ set }) => set.image), Array(pool.replicas).fill("image-1"));
     deepEqual(pool.events.filter(({ reason }) => reason === "RollbackLeft"), []);
-    // Only then the edited profile is a change of its own, and has the pace of one.
+    // After the rollback the edited profile is a change of its own: with Roll it waits for the window like any rollout.
     if (onProfileChange === "NewMachinesOnly") equal((await next.result()).outcome, "Converged");
     else await stage.stands(next, "Rolling", "OutsideWindow");
     if (onProfileChange === "Roll") await next.cancel();
@@ -181,7 +181,8 @@ test("onFailure: a bad change applied again during the rollback replaces no mach
   pool.verdict = () => "Failed";
   pool.change({ image: "image-2" });
   let [admitted, times] = [0, 0];
-  // Before a new machine of the good image exists: one that has not joined would make room for one of the bad image.
+  // The bad image is applied again before a new machine of the good image exists, because a machine that has not joined
+  // would make room for one of the bad image.
   pool.before["readPool"] = async () => {
     if (times === 3 || pool.count("ensureLastGoodRestored") === 0 || pool.template.image === "image-2") return;
     if (times++ === 0) admitted = pool.count("ensureMachineAdmitted");
@@ -191,7 +192,7 @@ test("onFailure: a bad change applied again during the rollback replaces no mach
   const handle = await stage.rollOut(pool);
   equal((await handle.result()).outcome, "RolledBack");
   assertRuns(pool, "image-1");
-  // Two machines came back, each once, and none of the bad image came again.
+  // The rollback admitted two machines of the good image, each once, and no machine of the bad image.
   deepEqual([times, pool.count("ensureMachineAdmitted") - admitted], [3, 2]);
   assertOrderly(pool);
 });

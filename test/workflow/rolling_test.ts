@@ -5,7 +5,10 @@ import { onStage } from "../support/workflow_stage.ts";
 // The worker keeps no workflow in memory: every task replays the whole history.
 const test = onStage({ maxCachedWorkflows: 0 });
 
-/** The invariants of every rollout: the observer's three properties, and no drain except Ostler's. */
+/**
+ * Asserts the invariants of every rollout: no violation by the pool's own checks, no drain by machine-controller, and
+ * no hold or mark at the end.
+ */
 function assertOrderly(pool: FakePool): void {
   deepEqual(pool.violations, []);
   deepEqual(pool.drainedByController, []);
@@ -84,7 +87,7 @@ test("rollOutMachineDeployment: works without surge, when machine-controller rem
   const result = await (await stage.rollOut(pool)).result();
   equal(result.outcome, "Converged");
   deepEqual(pool.machines.map(({ set }) => set.image), Array(3).fill("image-2"));
-  // One may be out at a time, never two.
+  // One machine may be out at a time, never two.
   deepEqual(pool.violations.filter((violation) => violation !== "2 Ready"), []);
 });
 

@@ -66,7 +66,7 @@ async function silent(scene: SiteScene): Promise<void> {
   await goesOn(scene, "image-5b");
 }
 
-/** Two attempts within short deadlines, and nothing after them. */
+/** Asserts that the group is halted after two attempts with short deadlines, and orders nothing more. */
 async function haltsAfterAttempts(scene: SiteScene, image: string, meanwhile: () => Promise<void>): Promise<void> {
   const { world, joinSeconds, idle } = scene;
   await world.patch(`${policies}/alpha`, { spec: { join: { ...durations(joinSeconds, 1), attempts: 1 } } });
@@ -79,7 +79,7 @@ async function haltsAfterAttempts(scene: SiteScene, image: string, meanwhile: ()
   assert.deepEqual([made, madeOf(scene, image)], [2, 2]);
 }
 
-/** With other deadlines and another image. */
+/** Asserts that the group continues with the default deadlines and another image. */
 async function goesOn(scene: SiteScene, image: string): Promise<void> {
   await scene.world.patch(`${policies}/alpha`, { spec: { join: null } });
   await ask(scene, image);
@@ -105,7 +105,7 @@ async function fallsIll({ world, ground, observer }: SiteScene): Promise<void> {
   const conditions = [{ type: "DiskBroken", status: "True", for: "1s" }];
   await world.patch(`${policies}/alpha`, { spec: { repair: { conditions, maxUnhealthy: "40%" } } });
   const known = ground.cloud.instances().length;
-  // The unhealthy one is Ready too, and is deleted before another is ordered.
+  // The unhealthy machine is Ready too, and is deleted before another is ordered, so one Ready machine may be missing.
   observer.expect("alpha", alpha.size, alpha.size - 1);
   const [node = ""] = await nodesOf(world);
   world.report(node, { type: "DiskBroken", status: "True" });

@@ -11,9 +11,9 @@ const even: GroupSpec = {
   ...{ id: "eks-even", name: "even", autoscalerName: "eks-even", role: "Worker", min: 1, max: 6, size: 3 },
   ...{ zones: ["a", "b", "c"], template: { image: first.image, disk: "20G" }, rebalances: true },
 };
-/** One zone has two: its replacement makes a third there, which the cloud would rebalance. */
+/** One zone has two machines: the replacement of one is a third machine there, which the cloud would rebalance. */
 const uneven: GroupSpec = { ...even, id: "eks-uneven", name: "uneven", autoscalerName: "eks-uneven", size: 4 };
-/** Its disks go with its machines. */
+/** A group whose machines keep a disk, which Ostler therefore refuses to roll. */
 const stateful: GroupSpec = {
   ...{ ...even, id: "eks-stateful", name: "stateful", autoscalerName: "eks-stateful" },
   template: { ...even.template, statefulDisk: "data" },
@@ -59,7 +59,7 @@ test(
     }),
 );
 
-/** Until the returned function is called, no pod may be evicted. */
+/** Blocks all evictions until the returned function is called. */
 async function holdDrains({ world }: StrangerScene): Promise<() => Promise<void>> {
   const budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
   const spec = { minAvailable: even.size, selector: {} };
@@ -72,7 +72,7 @@ async function holdDrains({ world }: StrangerScene): Promise<() => Promise<void>
   return () => world.remove(`${budgets}/db`);
 }
 
-/** So long that an autoscaler that may remove the new machine has done so. */
+/** Waits so long that an autoscaler that may remove the new machine has certainly done so. */
 async function longerThanUnneeded({ world, autoscaler }: StrangerScene): Promise<void> {
   const { cloud } = world.ground;
   const known = Date.now();

@@ -9,7 +9,8 @@ const test = onStage();
 
 const main = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 
-// In a separate process, because the native runtime of this one belongs to a worker.
+// Runs `ostler setup` in a separate process, because the native runtime of the process of the tests belongs to a
+// worker.
 async function setUp(address: string, ...more: string[]): Promise<Ended> {
   const args = ["setup", "--no-rights", "--temporal-address", address, ...more];
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {

@@ -15,7 +15,7 @@ async function assertEndsAt(stage: Stage, pool: FakePool, image: string): Promis
   deepEqual(pool.machines.filter(({ hold, mark }) => hold || mark), []);
 }
 
-test("rollOutMachineDeployment: a newer generation supersedes while a machine joins", async (stage) => {
+test("rollOutMachineDeployment: a newer generation supersedes the earlier one while a machine joins", async (stage) => {
   const pool = await stage.grownPool();
   pool.fate = () => "registered";
   pool.change({ image: "image-2" });
@@ -41,7 +41,7 @@ test("rollOutMachineDeployment: finishes a drain before it begins a newer genera
   await eventually("a read of the change", () => pool.count("readDesired") > looks);
   pool.unblock();
   await assertEndsAt(stage, pool, "image-3");
-  // Begun once, and read twice, because the blocker was new.
+  // The node was cordoned once, although the drain was read twice because of its new blocker.
   const begun = pool.subjects("ensureNodeCordoned");
   equal(begun.filter((machine) => machine === begun[0]).length, 1);
 });

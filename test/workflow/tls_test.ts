@@ -1,6 +1,6 @@
 /**
- * A Temporal that requires TLS and client certificates is reached with the variables of its other tools, also after
- * changes.
+ * A Temporal that requires TLS and client certificates: Ostler connects with the variables of Temporal's own tools,
+ * also after certificates have changed.
  */
 import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -116,7 +116,7 @@ test("TLS: certificates, keys and authorities change under running workers; the 
     await stage.stopWorker();
     await client.close();
     await door.close();
-    // Other files share the stage.
+    // The tests of other files share this stage and need its worker.
     await stage.startWorker();
   }
 });

@@ -36,7 +36,8 @@ test("rollOutMachineDeployment: halts when no attempt to join is left, and keeps
   const handle = await stage.rollOut(pool, { deadlines: shortLadder });
   await stage.stands(handle, "Halted", "Quarantined");
   equal(pool.count("deleteMachine"), 2);
-  // The last new machine is kept for inspection. If it joins later, the held one is replaced, by Ostler's rules.
+  // The last new machine is kept for inspection. If that machine joins later, the held old machine is replaced by
+  // Ostler's rules.
   deepEqual(pool.machines.map(({ created, ready, leaving, cordoned }) => [created, ready, leaving, cordoned]), [
     ...[[1, true, false, false], [2, true, false, false], [3, true, false, false], [6, false, false, false]],
   ]);
@@ -168,7 +169,7 @@ test("rollOutMachineDeployment: keeps only one drain when the API fails during i
   pool.unblock();
   equal((await handle.result()).replaced, 1);
   const { pendingActivities = [] } = (await handle.describe()).raw;
-  // The second read receives what blocked at the first one.
+  // The drain may be awaited twice, because the second wait gets the blockers that the first one reported.
   ok(pool.count("awaitNodeDrained") <= 2, `drains: ${pool.count("awaitNodeDrained")}`);
   deepEqual(pendingActivities, []);
 });

@@ -99,7 +99,10 @@ async function withApi(story: (kubeconfig: string) => Promise<void>): Promise<vo
 /** A starting process takes seconds of a core, and every core may be busy. */
 const startMs = 180_000;
 
-/** Logs the failure once: the second attempt follows after five seconds, and adds nothing. */
+/**
+ * Asserts that a process stays up, is not ready, and logs the failure once: the second attempt follows after five
+ * seconds, and adds nothing.
+ */
 async function refused(running: Running, line: RegExp): Promise<void> {
   const { name, lines } = running;
   const answers = (): Promise<boolean> => probe(running, "/healthz").then(() => true, () => running.ended);
@@ -114,7 +117,7 @@ async function refused(running: Running, line: RegExp): Promise<void> {
   equal(error, undefined);
 }
 
-/** Both processes are refused there. */
+/** Asserts that a controller and a worker stay up, are not ready, and log this failure once. */
 async function refuses(where: Where, line: RegExp): Promise<void> {
   const both = await Promise.all((["controller", "worker"] as const).map((name) => start(name, where)));
   try {

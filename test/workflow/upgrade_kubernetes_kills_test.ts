@@ -34,7 +34,7 @@ test("K23 upgradeKubernetes: interrupted before and after every step, each order
   assertAllBroken(pools.broken, ofPools);
 });
 
-/** Points at which a run is terminated; the next one has only the survey. */
+/** Points at which a run is terminated; the next run knows only the survey. */
 const points = [
   ...["Fetch c", "slot c", "relieve c", "cordon c", "drain c", "Node c", "prove c", "Kubelet c", "uncordon c"],
   ...["announce c", "free c", "check cluster", "Apply a"],

@@ -99,7 +99,7 @@ test("K23 upgradeKubernetes: a refused order keeps cordon and slot, and the upgr
   deepEqual([upgrade.violations, upgrade.cordoned(), upgrade.slots], [[], [], []]);
 });
 
-test("K23, K27 upgradeKubernetes: one that is lost in its upgrade is left to a repair, and the upgrade continues", async (stage) => {
+test("K23, K27 upgradeKubernetes: a control plane that is lost in its upgrade is left to a repair, and the upgrade continues", async (stage) => {
   const upgrade = new FakeUpgrade().on(stage);
   upgrade.meet = (order) => {
     if (order !== "Node c") return undefined;
@@ -122,7 +122,7 @@ test("K23, K27 upgradeKubernetes: one that is lost in its upgrade is left to a r
   deepEqual([upgrade.violations, upgrade.slots], [[], []]);
 });
 
-test("K23 upgradeKubernetes: one that is Ready again after a failed upgrade takes its slot again, and is completed", async (stage) => {
+test("K23 upgradeKubernetes: a control plane that is Ready again after a failed upgrade takes its slot again, and is completed", async (stage) => {
   const upgrade = new FakeUpgrade().on(stage);
   upgrade.meet = (order) => {
     if (order !== "Kubelet c") return undefined;
@@ -259,7 +259,7 @@ test("upgradeKubernetes: a downgrade is refused, and a later version ends the re
   deepEqual(upgrade.done, upgradeOfOne);
 });
 
-test("upgradeKubernetes: a cancellation leaves the one under way cordoned, and the next run completes it", async (stage) => {
+test("upgradeKubernetes: a cancellation leaves the control plane under way cordoned, and the next run completes it", async (stage) => {
   const upgrade = new FakeUpgrade().on(stage);
   const reachedNode = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();
@@ -406,7 +406,7 @@ test("upgradeKubernetes: upgrades the only control plane of a cluster", async (s
 test("upgradeKubernetes: an upgrade without an effect halts instead of being repeated at once", async (stage) => {
   const upgrade = new FakeUpgrade(["a"]).on(stage);
   upgrade.before = (effect) => {
-    if (effect === "free a") upgrade.plane("a").components = old; // as if a static pod had returned
+    if (effect === "free a") upgrade.plane("a").components = old; // as if an old static pod had returned
   };
   await upgrade.start(stage);
   match(

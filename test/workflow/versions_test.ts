@@ -37,7 +37,7 @@ async function drainingPool(stage: Stage): Promise<FakePool> {
   return pool;
 }
 
-/** The run works on the new version, with its drain and its slot unchanged. */
+/** Asserts that the run works on the new version, with its drain and its slot unchanged. */
 async function takenOver(stage: Stage, pool: FakePool, build: string): Promise<void> {
   const handle = stage.client.workflow.getHandle(pool.holder);
   await eventually(`${build} at work`, async () => {
@@ -85,7 +85,7 @@ test("versions: a run that a patch has changed waits for a version with the patc
   await finished(stage, pool);
 });
 
-test("versions: more than a server keeps come and go during one halted rollout", async (stage) => {
+test("versions: during one halted rollout more versions come and go than a server keeps", async (stage) => {
   const pool = await stage.grownPool({ replicas: 2 });
   pool.fate = () => "registered";
   pool.change({ image: "image-2" });
@@ -107,7 +107,7 @@ test("versions: a controller makes the version of its build current when its wor
     connect: () => Promise.resolve(stage.client),
     log: { info: () => {}, warn: () => {} },
     signal: stop.signal,
-    // It starts with this version; the tests before have made others current.
+    // The controller starts after earlier tests have made other versions current, so it may replace them.
     startedAt: Date.now(),
     pauses: { current: 50, waiting: 50 },
   });
@@ -126,7 +126,7 @@ async function runsOn(stage: Stage, buildId: string): Promise<void> {
   await eventually(`${buildId} current`, async () => await currentBuild(stage) === buildId);
 }
 
-/** A halted rollout still answers and acts, on a version long after it halted. */
+/** Asserts that a halted rollout still answers and acts, on a version long after it halted. */
 async function takeCommand(stage: Stage, pool: FakePool): Promise<void> {
   pool.mend();
   await stage.ask(pool, "retry");

@@ -75,7 +75,7 @@ test("waves: a percentage of the pool is a wave too, of at least one machine", a
   await handle.cancel();
 });
 
-test("waves: with fewer in the policy continues in the first one that is not reached", async (stage) => {
+test("waves: when the policy gets fewer waves, the rollout continues in the first wave that is not reached", async (stage) => {
   const rules = { waves: [{ upTo: 1, soak: 0 }, { upTo: 2, soak: hour }, { upTo: 3, soak: 0 }] };
   const pool = await stage.grownPool({ replicas: 5, rules });
   pool.change({ image: "image-2" });

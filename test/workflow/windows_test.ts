@@ -50,7 +50,7 @@ test("windows: a machine in progress finishes when its window closes, and no oth
   pool.mend();
   await eventually("it finished", () => pool.find(pool.nth(1)) === undefined);
   await stage.stands(handle, "Rolling", "OutsideWindow");
-  deepEqual(pool.images(), ["image-1", "image-1", "image-2", "image-2"]); // the last one is held, and only pending
+  deepEqual(pool.images(), ["image-1", "image-1", "image-2", "image-2"]); // the last machine is held, and only pending
   deepEqual([pool.count("ensureVictimReleased"), pool.count("ensureMachineAdmitted")], [1, 1]);
   deepEqual(pool.violations, []);
   await handle.cancel();

@@ -78,7 +78,8 @@ async function chooseProfile(change: Change, context: MachineDeploymentAdmission
 }
 
 /**
- * Accepts a changed operating system with an unchanged annotation only if the profile already supports the new system.
+ * Accepts a changed operating system whose profile annotation is unchanged only if that profile supports the new
+ * system.
  */
 async function keepProfile(
   { object, template: { provider, profile }, before }: Change,

@@ -46,7 +46,7 @@ async function judgeTemplates(
 ): Promise<Verdict> {
   try {
     const whole = await resolveProfile(profile, async (parent) => {
-      // A profile that extends itself is taken from the request: the cluster does not have it yet, or has its old spec.
+      // If a profile extends itself, its spec is taken from the request, because the cluster has no spec or an old one.
       if (parent === name) return profile;
       const spec = await specOf({ namespace, name: parent });
       return spec === undefined ? undefined : parseProfile(spec);

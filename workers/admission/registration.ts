@@ -45,7 +45,8 @@ function holdingOf(kube: Kube, endpoint: WebhookEndpoint): Configuration {
 }
 
 /**
- * "all": every configuration is up to date; "some": some do not exist; "outpaced": another webhook wrote one meanwhile.
+ * "all": every configuration is up to date; "some": some do not exist; "outpaced": another process changed one during
+ * the update.
  */
 type Registered = "all" | "some" | "outpaced";
 
@@ -103,7 +104,10 @@ function bundleOf([found]: Webhook[]): string | undefined {
   return found?.clientConfig.caBundle;
 }
 
-/** Returns the webhook with all defaults of the API server, so that it can be compared with the existing one. */
+/**
+ * Returns the webhook that holds new machines, with all defaults of the API server, so that a comparison with the
+ * existing webhook shows only real differences.
+ */
 function holdWebhook(endpoint: WebhookEndpoint, caBundle: string | undefined): Webhook {
   const owner = "owner.kind == 'MachineSet' && owner.apiVersion.startsWith('cluster.k8s.io/')";
   const hold = "object.metadata.?annotations['machine-controller.kubermatic.io/initializers'].orValue('') == ''";

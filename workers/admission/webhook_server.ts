@@ -35,7 +35,8 @@ export function createWebhookServer({
   atOnce = usualAtOnce,
   heldBytes = usualHeldBytes,
 }: WebhookServer): Server {
-  // Limits are per path, so that profiles can neither delay requests about machines nor have them refused.
+  // Limits are per path, so that many requests about profiles neither delay requests about machines nor cause their
+  // refusal.
   const judged = new Map<string, number>();
   const held = new Map(Object.keys(admissions).map((path) => [path, { bytes: 0, atMost: heldBytes }]));
   return createServer(certificate, (request, response) => {
@@ -67,7 +68,7 @@ export function createWebhookServer({
     { request, body }: { request: IncomingMessage; body: HeldBody },
     response: ServerResponse,
   ): Promise<void> {
-    // A request whose body never ends must not keep its slot.
+    // A request whose body never ends must not count against `atOnce` for ever.
     const late = globalThis.setTimeout(() => request.destroy(), limitMs);
     const refused = await body.read(request).finally(() => clearTimeout(late));
     if (refused !== undefined) return finish(response, refused);
@@ -88,7 +89,7 @@ async function judge(
   const late = AbortSignal.timeout(limitMs);
   const message = `Failed to validate the object within ${limitMs / 1000} seconds; retry, or make the object smaller`;
   const tooLate = setTimeout(limitMs + 500, { denial: { code: 504, message } }, { signal: done.signal });
-  tooLate.catch(() => undefined); // answered in time
+  tooLate.catch(() => undefined); // rejects if the review ends in time
   try {
     return await Promise.race([admission(asked, late), tooLate]);
   } catch (error) {
@@ -122,7 +123,7 @@ interface HeldBytes {
 /** Maximum bytes of a body: the API server sends the new and the old object, each of at most 3 MiB. */
 const largest = 8 * 1024 * 1024;
 
-/** One body, which counts against the limit from its first byte until it is disposed. */
+/** The body of one request, which counts against the limit from its first byte until it is disposed. */
 export class HeldBody {
   readonly #held: HeldBytes;
   #chunks: Uint8Array[] = [];

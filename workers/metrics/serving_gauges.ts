@@ -4,12 +4,12 @@ import { setVersionGauges, type VersionStatus } from "./node_version_gauges.ts";
 import type { Metrics } from "./registry.ts";
 import { setRolloutGauges } from "./rollout_gauges.ts";
 
-/** The watch of a leading controller. */
+/** The watch from which a leading controller reads the numbers of all Rollouts. */
 export interface Watched {
   numbers(): readonly RolloutNumbers[] | undefined;
 }
 
-/** Whether this controller leads, for its metrics: it leads while it watches. */
+/** Exports whether this controller leads and, while it leads, the metrics of Rollouts and NodeVersions. */
 export class Lead {
   #watched: Watched | undefined;
   #versions: (() => readonly VersionStatus[]) | undefined;

@@ -8,7 +8,7 @@ export type Measured = "controller" | "worker" | "webhook";
 
 export interface Metric {
   type: "counter" | "gauge" | "histogram";
-  /** Also the description in the documentation. */
+  /** The description of the metric, in a scrape and in the documentation. */
   help: string;
   /** Label names; a label with many values is bounded by the code that sets it. */
   labels?: readonly string[];
@@ -26,7 +26,7 @@ const requestSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 const joinSeconds = [15, 30, 60, 120, 180, 300, 600, 1200, 1800];
 const drainSeconds = [1, 5, 15, 60, 180, 600, 1800, 3600, 10800];
 
-/** Outcomes of an order to boot. */
+/** Outcomes of an order to a node to boot its new image. */
 const updateVerdicts = ["Updated", "RolledBack", "NotReady", "NotBooted", "Lost"];
 
 export const metrics = {

@@ -8,8 +8,8 @@ import { counted } from "../../workflows/policy/counted.ts";
 /** Maximum characters of a text. */
 const longest = 1_000;
 /**
- * Reasons of halts that one rollout may have several times, each for other machines, which the message names before the
- * first colon.
+ * Reasons with which one rollout may halt several times, each time because of other machines; the message names these
+ * machines before its first colon.
  */
 const namedByMachine = ["GateInconclusive", "JoinAttemptsExhausted"];
 
@@ -38,7 +38,7 @@ export function noticesOf({ metadata: { uid = "" }, status }: RolloutObject): No
   });
 }
 
-/** A notification with the key that distinguishes it from others of its kind. */
+/** A notification with the key that distinguishes it from other notifications of the same kind. */
 type Keyed = Omit<Notice, "id"> & { key: unknown[] };
 
 function standingNotice(status: RolloutObject["status"]): Keyed | undefined {
@@ -49,8 +49,8 @@ function standingNotice(status: RolloutObject["status"]): Keyed | undefined {
   // A user skipped the remaining machines on purpose, and needs no notification of it.
   if (!kind || reason === "OnlySkippedRemain") return undefined;
   const times = conditions.flatMap(({ lastTransitionTime }) => lastTransitionTime ?? []);
-  // A halted rollout is checked every ten minutes, and the same result is not a new notification; another failure of
-  // the change is.
+  // A halted rollout is checked every ten minutes. The same result again is not a new notification, but a later failure
+  // of the change is a new one.
   const failed = Math.max(0, ...quarantine.map(({ since }) => since));
   const keys = {
     Halted: [revision, reason, failed, ...(namedByMachine.includes(reason) ? [message.split(": ", 1)[0]] : [])],

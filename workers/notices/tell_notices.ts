@@ -53,7 +53,7 @@ export async function tellNotices(deps: NoticeDeps, signal: AbortSignal): Promis
       const told = await Promise.all(news.slice(at, at + width).map((each) => send(deps, each)));
       for (const id of told) if (id !== undefined) known.add(id);
     }
-    await setTimeout(deps.lookEvery ?? lookEveryMs, undefined, { signal }).catch(() => undefined); // ends the rest early
+    await setTimeout(deps.lookEvery ?? lookEveryMs, undefined, { signal }).catch(() => undefined); // ends the pause
   }
 }
 

@@ -74,7 +74,10 @@ export async function openTracing(
   };
 }
 
-/** Returns the parent of all spans of a run: a trace of its own, below a span that is never written. */
+/**
+ * Returns the parent of all spans of a run: a trace id that only this run has, and the id of a span that is never
+ * written.
+ */
 function placeOf(runId: string): { traceId: string; spanId: string; traceFlags: number; isRemote: boolean } {
   const digest = createHash("sha256").update(`ostler/${runId}`).digest("hex");
   return { traceId: digest.slice(0, 32), spanId: digest.slice(32, 48), traceFlags: 1, isRemote: true };

@@ -6,8 +6,8 @@ import { searchAttributes } from "../status/search_attributes.ts";
 import { nodePoolOf } from "./node_pool.ts";
 
 // Maps a ScalingGroup to a pool. A ScalingGroup is cluster-scoped, but the objects of a pool, such as its Rollout and
-// policies, are namespaced, so the pool of a group has a fixed namespace, and a prefix that sets its name apart from
-// MachineDeployments.
+// policies, are namespaced. So the pool of a ScalingGroup has a fixed namespace, and a prefix sets the pool's name
+// apart from MachineDeployments.
 
 /** The namespace of Rollouts and policies of scaling groups. */
 export const groupsNamespace = "kube-system";

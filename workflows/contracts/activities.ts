@@ -185,8 +185,8 @@ export interface GateQuestion {
 
 /**
  * Activities that poll with heartbeats until an absolute time (epoch ms). If an activity could not read the state for a
- * while, it returns `Unseen` in place of a failure or an incomplete result, and the caller extends the deadline by that
- * time.
+ * while, it returns `Unseen` in place of a failure or an incomplete result. The caller then extends the deadline by
+ * that time.
  */
 export interface AwaitActivities {
   /**

@@ -6,7 +6,7 @@ import type { Maker } from "./node_update.ts";
 
 /** The lasting part of what a run knows about the desired spec. */
 export interface CarriedTarget {
-  /** The `specHash` of the desired state that all counts refer to. */
+  /** The `specHash` of the desired state to which this state belongs, such as the counts of attempts and failures. */
   change: string;
   /**
    * Hash of the template that users' commands and the waves refer to; "" before the first read, and after a run of an
@@ -85,7 +85,10 @@ export interface CarriedMachines {
   failed: string[];
   /** Number of machines that failed for good, including those that are gone. */
   failures: number;
-  /** Attempts so far for each failed machine whose next attempt, a new machine, has not begun to boot. */
+  /**
+   * For each failed machine that is recreated: the number of the next attempt, until a new machine has begun to boot
+   * with that number.
+   */
   retries: number[];
   /** Machines that are being updated in place, from cordon to uncordon. */
   updating: Record<string, Updating>;
@@ -131,7 +134,7 @@ export interface CarriedLoop {
   bug: string;
 }
 
-/** State that outlives continue-as-new, by the groups of `Rollout`. */
+/** State that outlives continue-as-new, in the groups of interface `Rollout` (`state/rollout.ts`). */
 export interface CarriedState {
   schemaVersion: 1;
   target: CarriedTarget;

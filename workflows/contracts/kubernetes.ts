@@ -10,16 +10,16 @@ export interface ControlPlaneState {
   /** Name and uid of the Node; a later Node of the same name is a different node. */
   node: string;
   uid: string;
-  /** Name of its ScalingGroup, and the ID of its machine in that group. */
+  /** Name of the control plane's ScalingGroup, and the ID of the control plane's machine in that group. */
   group: string;
   machine: string;
   kubelet: string;
-  /** The oldest version among its API server, controller manager and scheduler. */
+  /** The oldest version among the control plane's API server, controller manager and scheduler. */
   components: string;
   isReady: boolean;
-  /** Whether its etcd member leads. */
+  /** Whether the control plane's etcd member is the leader. */
   isLeader: boolean;
-  /** Whether its annotation names the components of the NodeVersion. */
+  /** Whether the annotation of the Node names the components of the NodeVersion. */
   isAnnounced: boolean;
   /**
    * Whether this upgrade has a slot for the control plane, so that it may have begun and has not ended there; only
@@ -33,7 +33,9 @@ export interface ControlPlaneState {
   isCordoned: boolean;
 }
 
-/** Why an upgrade cannot begin or go on until a person changes something; the reason is stable. */
+/**
+ * Why an upgrade cannot begin or go on until a person changes something; `reason` becomes the reason of the condition.
+ */
 export interface UpgradeTrouble {
   reason:
     | "VersionInvalid"
@@ -46,7 +48,8 @@ export interface UpgradeTrouble {
 }
 
 /**
- * One read of what an upgrade depends on: the desired version, the control planes, and the versions of all other nodes.
+ * One read of everything that an upgrade depends on: the desired version, the control planes, and the versions of all
+ * other nodes.
  */
 export type UpgradeSurvey =
   | { state: "Gone" }
@@ -185,8 +188,8 @@ export interface RenewalPlane extends ControlPlaneState {
 }
 
 /**
- * One read of what a renewal of certificates depends on; here `isUnderWay` of a control plane refers to the renewal and
- * not to an upgrade.
+ * One read of everything that a renewal of certificates depends on; here `isUnderWay` of a control plane refers to the
+ * renewal and not to an upgrade.
  */
 export type RenewalSurvey =
   | { state: "Gone" }
@@ -215,7 +218,7 @@ export interface RenewalActivities {
   ensureRenewalReported(input: { object: ClusterObject; standing: UpgradeStanding }): Promise<void>;
 }
 
-/** Like `UpgradeWaits`. */
+/** Waits of a renewal; they return `Unseen` in the same cases as those of `UpgradeWaits`. */
 export interface RenewalWaits {
   awaitRenewalOrdered(input: RenewalOrder): Promise<UpgradeOutcome | Unseen>;
   /**

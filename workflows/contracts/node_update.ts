@@ -71,7 +71,8 @@ export interface NodeUpdateActivities {
   ensureImageFailed(input: NodeUpdate & { reason: string; at: number; isReplaceable?: true }): Promise<void>;
   /**
    * Returns the pool that would recreate the machine; null if none would. `bootId` is the boot id when Ostler ordered a
-   * boot ("" if it ordered none): a later node of the same name has no such order, so the result is null for it.
+   * boot ("" if Ostler ordered none). A later node of the same name has no such order, so the result for that node is
+   * null.
    */
   readMaker(input: NodeUpdate & { bootId: string }): Promise<Maker | null>;
   /**

@@ -9,11 +9,12 @@ export interface StageSurvey {
   /** Groups whose machines all run the desired version. */
   done: number;
   /**
-   * `outdated` nodes, and those of them whose components differ from the desired ones, such as the kubelet (`skewed`).
+   * Nodes whose image or components differ from the desired ones. `skewed` counts those of them whose components, such
+   * as the kubelet, differ.
    */
   outdated: number;
   skewed: number;
-  /** Skewed nodes that joined for an order (PendingNode) and are not annotated with their components yet. */
+  /** Skewed nodes that joined for an order (a PendingNode) and that have no annotation with their components yet. */
   unannounced: number;
   /** Groups that are done, or wait for a person or a window. */
   atRest: number;
@@ -25,7 +26,7 @@ export interface StageSurvey {
   moving: number;
 }
 
-/** A failure that blocks all groups: a stable reason, and a message for people. */
+/** A failure that blocks all groups: the reason of the condition Ready, and a message for people. */
 export interface VersionTrouble {
   reason: "CloudRefused" | "ImageMissing" | "GroupMissing" | "GroupClaimedTwice" | "KubernetesTooNew";
   message: string;

@@ -64,8 +64,8 @@ export interface Member {
 }
 
 /**
- * A bounded snapshot of a pool: exact counts, and of each group the few members that matter next, oldest first.
- * It never has all members, so that workflow histories do not grow with the fleet.
+ * A bounded snapshot of a pool: exact counts, and lists (such as `old`) of only the first machines, in the order of
+ * their removal. It does not list all machines of a large pool, so that workflow histories do not grow with the fleet.
  */
 export interface PoolSnapshot {
   /** Changes when any field below changes. */
@@ -74,7 +74,7 @@ export interface PoolSnapshot {
     machines: number;
     /** Machines of the target template that are not leaving. */
     updated: number;
-    /** Machines that are Ready now and not leaving. */
+    /** Machines that are Ready now, have passed their gates, had no failed update, and are not leaving. */
     ready: number;
     updatedReady: number;
     /** Machines of other templates that are not leaving. */
@@ -111,7 +111,7 @@ export interface PoolQuestion {
   /** Machines that are Ready but have not passed their gates, and so are not counted as ready. */
   unproven: string[];
   repair: RepairRules;
-  /** Maximum number of members that each group lists. */
+  /** Maximum number of machines in each list of the snapshot; `old` may have as many of each zone. */
   limit: number;
   /** Machines that people named; the snapshot reports which of them are not members. */
   named?: string[];
@@ -124,9 +124,9 @@ export interface PoolQuestion {
 /** The desired state of a pool. */
 export interface Desired {
   generation: number;
-  /** Identity of everything that a rollout depends on; the controller signals when it changes. */
+  /** A short text that changes when a rollout has to reconcile; the controller then signals the run. */
   observed: string;
-  /** Identity of everything that decides what machines boot with; scaling does not change it. */
+  /** Hash of everything that decides what machines boot with; scaling does not change the hash. */
   change: string;
   /**
    * Like `change`, but without machine-controller's revision, so that it has the same value when an earlier template is
@@ -310,7 +310,7 @@ export interface Rules {
   drain: DrainRules;
   gates: Gate[];
   onFailure: "Halt" | "Rollback";
-  /** Machines that may fail for good, after all attempts, before the revision is quarantined. */
+  /** Number of machines that failed for good, after all attempts, at which the revision is quarantined. */
   maxFailed: number;
   onProfileChange: "NewMachinesOnly" | "Roll";
   /** Whether machines in progress are finished before a newer change, or abandoned for it. */
@@ -378,8 +378,8 @@ export interface RelieveOrder {
   /** Whether the machine is lost, so that problems of its own member do not block its removal. */
   isLost: boolean;
   /**
-   * The machine will return with its data, so its own absence does not block, even in a cluster of one or two members,
-   * which is without etcd meanwhile.
+   * The machine will return with its data, so its own absence does not block. That includes a cluster of one or two
+   * members, whose etcd is unavailable until the machine is back.
    */
   returns?: true;
   /** Texts of the problems that a person accepted; these do not block the removal. */

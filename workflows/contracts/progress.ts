@@ -137,7 +137,7 @@ export interface RolloutReport {
   updated?: string;
   revision?: string;
   targetTemplateHash?: string;
-  /** Machines of this template boot without admission. */
+  /** Hash of the template whose new machines boot without admission. */
   convergedTemplateHash?: string;
   image?: string;
   kubelet?: string;

@@ -49,7 +49,7 @@ export function nextUpgradeStep(survey: Present, check: UpgradeCheck | null): Up
 
 /**
  * Returns Refuse. First returns Release for a cordoned control plane that belongs to no group of this NodeVersion any
- * more, if nothing on it is half done: the upgrade of its new NodeVersion continues with it.
+ * more, if nothing on it is half done, so that the upgrade of its new NodeVersion can continue with this control plane.
  */
 function stopFor(survey: Present, trouble: UpgradeTrouble): UpgradeStep {
   const moved = survey.controlPlanes.find((each) =>
@@ -60,8 +60,8 @@ function stopFor(survey: Present, trouble: UpgradeTrouble): UpgradeStep {
 }
 
 /**
- * Returns the next step while kubeadm has not recorded the version for the cluster: check, approval, upgrade. Once it
- * has, kubeadm cannot downgrade.
+ * Returns the next step while kubeadm has not recorded the version for the cluster: check, approval, upgrade. After
+ * kubeadm has recorded the version, it cannot downgrade.
  */
 function begin(survey: Present, check: UpgradeCheck | null, next: ControlPlaneState): UpgradeStep {
   if (next.isUnderWay && next.components === survey.version) return upgrade(survey, next);
@@ -108,9 +108,9 @@ function announce(survey: Present): UpgradeStep | undefined {
 }
 
 /**
- * Refuses a change of the components of a version that some control planes already run: these would keep their
- * programs, and the others would get different ones. Recognizes these control planes by their annotation, which does
- * not name the components of the NodeVersion; returns undefined without such a control plane.
+ * Refuses a change of the components of a version that some control planes already run: these would keep the previous
+ * components, and the other control planes would get the changed ones. Recognizes these control planes by their
+ * annotation, which does not name the components of the NodeVersion; returns undefined without such a control plane.
  */
 function differing(survey: Present): UpgradeStep | undefined {
   const { components, version } = survey;
@@ -131,8 +131,8 @@ function done(survey: Present): UpgradeStep {
 }
 
 /**
- * Stops the upgrade. If it has begun on a control plane that is Ready and whose kubelet and components have the same
- * version, returns Release for that one first, because nothing on it is half done.
+ * Stops the upgrade. If the upgrade has begun on a control plane that is Ready and whose kubelet and components have
+ * the same version, first returns Release for that control plane, because nothing on it is half done.
  */
 function stop(survey: Present, step: "Refuse" | "AwaitApproval" | "Wait", standing: UpgradeStanding): UpgradeStep {
   const whole = survey.controlPlanes.find((each) => hasBegun(each) && each.isReady && isWhole(each));
@@ -175,7 +175,9 @@ function runsVersion({ version }: Present, { kubelet, components }: ControlPlane
   return kubelet === version && components === version;
 }
 
-/** Returns the control plane to upgrade next; if it already runs the desired version, all do. */
+/**
+ * Returns the control plane to upgrade next; if that control plane already runs the desired version, all of them do.
+ */
 function nextControlPlane(survey: Present): ControlPlaneState {
   const [first] = survey.controlPlanes.toSorted((one, other) => compare(survey, one, other));
   if (!first) throw new TypeError("Failed to choose a control plane: a survey without any is refused");

@@ -79,7 +79,7 @@ async function takeOut(work: RenewalWork): Promise<End> {
   try {
     return await relieve(work);
   } catch (error) {
-    // After a cancellation, the run itself gives the slot back or keeps it.
+    // After a cancellation, `leave` of the run decides whether to give the slot back.
     if (!work.controlPlane.isUnderWay && !isCancellation(error)) await giveBackSlot(work);
     throw error;
   }
@@ -98,7 +98,8 @@ async function relieve(work: RenewalWork): Promise<End> {
     { pool, machine, until: Date.now() + attemptMs, isLost, returns: true, taken: [] },
   ]);
   if (seen.state === "Relieved") return undefined;
-  // The slot is free again for a repair of another control plane, whose member may be the problem of etcd.
+  // The slot is given back, because the problem may be the etcd member of another control plane, whose repair needs the
+  // slot.
   if (isUnderWay) work.keepUnfinished();
   await giveBackSlot(work);
   const message = `Keeping control plane "${node}" unchanged: ${seen.doubts.join("; ")}`;

@@ -232,7 +232,8 @@ async function relieve(work: UpgradeWork, rules: Rules | undefined): Promise<End
     await report(savedStanding(node, seen.snapshot));
     return void await report(standing);
   }
-  // The slot is free again for a repair of another control plane, whose member may be the problem of etcd.
+  // The slot is given back, because the problem may be the etcd member of another control plane, whose repair needs the
+  // slot.
   if (isWhole) await release(work);
   const message = `Keeping control plane "${node}" unchanged: ${seen.doubts.join("; ")}`;
   return { standing: { reason: "EtcdInDoubt", message }, again: "Soon" };

@@ -33,11 +33,11 @@ export interface HeldUpgrade {
    */
   words: string;
   again: UpgradeHalt["again"];
-  /** Time of the next attempt (epoch ms); null if there is none before a change. */
+  /** Time of the next attempt (epoch ms); null if only a change by a person leads to another attempt. */
   until: number | null;
   /** Number of failed attempts in a row. */
   tries: number;
-  /** Whether the control plane ran the version in the first survey of the halt; absent before that. */
+  /** Whether the control plane ran the version in the first survey of the halt; absent before that survey. */
   ranVersion?: boolean;
 }
 

@@ -25,8 +25,8 @@ const tries = "Ostler tries again every ten minutes, up to six times.";
 const keeps = "Ostler begins with no other control plane; if the node of this one is cordoned, it stays cordoned.";
 const retry = "Then set annotation ostler.dev/retry-kubernetes of the NodeVersion to a new value.";
 /**
- * The request for another attempt after a reason that a renewal of certificates has, too: the message names its
- * annotation.
+ * How a person requests another attempt after a reason that both conditions can have: the message of each condition
+ * names the annotation to set.
  */
 const retryNamed = "Then set the annotation in the message to a new value.";
 
@@ -124,7 +124,8 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
     todo: "Change the PodDisruptionBudget, or run more replicas.",
   },
   NodeNotReady: {
-    means: "A node is not Ready. The upgrade begins when all are Ready, so that it is not blamed for older problems.",
+    means:
+      "A node is not Ready. The upgrade begins when all are Ready, so that older problems are not taken for effects of the upgrade.",
     next: reads,
     todo: "Repair or delete the named nodes.",
   },
@@ -140,7 +141,8 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
     todo: "Set spec.kubernetesClusterVersion to a released version.",
   },
   VersionUnknown: {
-    means: "The version of the cluster, of a control plane or of a node is unknown, so Ostler cannot check the skew.",
+    means:
+      "The version of the cluster, of a control plane or of a node is unknown, so Ostler cannot check the version skew.",
     next: reads,
     todo: "Check kube-system/kubeadm-config, and the kubelet and the static pods of the named node.",
   },
@@ -172,7 +174,7 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
   ComponentsInvalid: {
     means: "The ConfigMap with the components is invalid; the message has the cause.",
     next: reads,
-    todo: "Correct the ConfigMap: kubeadm and kubelet, each with URL, SHA-256 and path.",
+    todo: "Correct the ConfigMap: list kubeadm and kubelet, each with URL, SHA-256 and path.",
   },
   ComponentsChanged: {
     means: "The NodeVersion names other components of a version that some control planes run already, which are not " +

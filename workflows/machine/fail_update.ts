@@ -6,7 +6,10 @@ import type { PoolRef, UpdateFailureType } from "../contracts/mod.ts";
 import { updates } from "../proxies.ts";
 import type { Work } from "./work.ts";
 
-/** A failed update: `reason` is stable, `message` is for people. */
+/**
+ * A failed update: `reason` is the reason of the Event, and of the halt if too many updates fail; `message` is for
+ * people.
+ */
 interface UpdateFailure {
   image: string;
   reason: UpdateFailureType;

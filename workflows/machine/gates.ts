@@ -27,7 +27,7 @@ interface Asked {
 
 interface Question extends Asked {
   gates: Gate[];
-  /** Identifies the key together with the gates. */
+  /** Hash of the key and the gates, so that changed gates are evaluated from the start. */
   name: string;
   /** Returns whether the answer is no longer needed: the gates were promoted, or the policy has other gates. */
   isOver: () => boolean;
@@ -50,8 +50,8 @@ export async function passGates(work: Work, asked: Asked): Promise<string | unde
       const verdicts = await evaluate(work, { ...asked, gates, name, isOver });
       const isPromoted = task.doubt === promoted;
       task.doubt = "";
-      // The record of the gates stays: if this run ends before the promotion takes effect, the next run learns of it
-      // there.
+      // The record of the gates stays, because it has the promotion: if this run ends before the promotion takes
+      // effect, the next run finds it in the record.
       if (isPromoted) return undefined;
       if (verdicts) return ended(work, verdicts);
     }
@@ -108,7 +108,7 @@ async function evaluate(work: Work, question: Question): Promise<GateVerdict[] |
     const verdicts = await ask(work, question);
     if (question.isOver()) return undefined;
     if (verdicts && "unseenMs" in verdicts) {
-      note({ is: "GatesAsked", asked: null }); // the gates have their whole time again
+      note({ is: "GatesAsked", asked: null }); // after an outage, the gates have their whole time again
       continue;
     }
     const unclear = verdicts && unclearOf(verdicts);

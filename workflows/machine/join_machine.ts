@@ -126,7 +126,7 @@ async function recreate(work: Work, { machine, rung, evidence }: JoinFailure): P
   const next = isLast ? "no attempts left" : `recreating the machine, attempt ${attempt} of ${allowed}`;
   const message = `Machine "${machine}" did not pass join stage "${rung}": ${evidence}`;
   note({ is: "JoinFailed", message: `${message}; ${next}`, isLast });
-  // The last machine that may fail is kept, so that a person can inspect it.
+  // The machine with which `maxFailed` machines have failed is kept, so that a person can inspect it.
   if (isLast && machines.failures >= (target.rules?.maxFailed ?? 1)) return { is: "FailedForGood", message };
   const { pool } = settings;
   await write.deleteMachine.executeWithOptions({ summary: `Recreate ${machine}` }, [{ pool, machine }]);

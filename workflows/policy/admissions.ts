@@ -21,7 +21,10 @@ interface Admission {
   victims: Victims;
   /** Number of machines that may be updated up to and including this wave. */
   upTo: number;
-  /** Attempts so far of failed machines, the most first; the next admitted machines continue these counts. */
+  /**
+   * The number of the next attempt for each failed machine, the highest first; the next admitted machines get these
+   * numbers.
+   */
   attempts: number[];
 }
 

@@ -18,7 +18,7 @@ export function holdsAll({ paused, quarantined, rollingBack }: Situation): boole
   return paused || (quarantined && !rollingBack);
 }
 
-/** Returns what prevents replacements from beginning; empty if they may begin. */
+/** Returns the reasons why replacements may not begin; empty if they may begin. */
 export function blocksOf(situation: Situation, wave: WaveLook): Blocked[] {
   const { rules, paused, quarantined, rollingBack } = situation;
   const blocks: (Blocked | undefined)[] = [
@@ -41,7 +41,8 @@ export function blocksOf(situation: Situation, wave: WaveLook): Blocked[] {
  * quorum.
  */
 function etcdBlock({ pool, busy, booting }: Situation): Blocked | undefined {
-  // A joining member is a problem until it votes, and its join step already waits for it.
+  // Problems of joining machines do not block: a new etcd member is a problem until it votes, and the join step of its
+  // machine already waits for that.
   const isJoining = (machine = ""): boolean => busy.joining.includes(machine) || machine in booting;
   const [first, ...rest] = (pool.etcd?.doubts ?? []).filter(({ machine }) => !isJoining(machine));
   return first && block("EtcdInDoubt", `${first.says}${rest.length > 0 ? `; and ${rest.length} more` : ""}`);
@@ -151,7 +152,7 @@ export function staysOf(members: readonly Member[], templateHash: string): strin
   const [skipped, waiting] = [of("Skip"), of("Wait")];
   return [
     ...(skipped.length > 0 ? [`protected by the cloud and skipped by the policy: ${named(skipped)}`] : []),
-    ...(waiting.length > 0 ? [`until the cloud no longer protects them: ${named(waiting)}`] : []),
+    ...(waiting.length > 0 ? [`until the cloud no longer protects these machines: ${named(waiting)}`] : []),
   ];
 }
 

@@ -25,7 +25,7 @@ export interface Budget {
   total: number;
   changing: number;
   ill: number;
-  /** Number of machines that count when a repair may begin. */
+  /** Number of machines in progress that count against the budget when a repair is to begin. */
   repairing: number;
 }
 

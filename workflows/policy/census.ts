@@ -95,8 +95,9 @@ function updatedHeld({ pool }: Situation): number {
 function chosenIds(situation: Situation): Set<string> {
   const { pool, busy } = situation;
   const isNext = nextOf(situation);
-  // New machines may have a mark until they have passed their gates. They do not match, because pending ones are in
-  // phase Held, and running ones are not held. Machines that are updated in place are never chosen to be replaced.
+  // A new machine may have a mark until it has passed its gates. Such a machine is not counted as chosen: it is in
+  // phase Held before it boots, and is not held after that. Machines that are updated in place are never chosen to be
+  // replaced.
   if (!situation.supplier.capabilities.updates.includes("Replace")) return new Set();
   const chosen = (member: Member): boolean =>
     member.phase !== "Held" && isNext(member) &&

@@ -115,9 +115,9 @@ export interface Repairs {
 }
 
 /**
- * Returns the repairs of unhealthy machines that are due. An old machine is replaced by the rollout instead, unless
- * replacements cannot begin now (`open` is false, the budget is spent, or the pool is full): then it is repaired with a
- * new machine of its own template.
+ * Returns the repairs of unhealthy machines that are due. An old machine is replaced by the rollout instead. Only if
+ * replacements cannot begin now (`open` is false, the budget is spent, or the pool is full), an old machine is repaired
+ * with a new machine of its own template.
  */
 export function repairsOf(situation: Situation, census: Census, { budget, open }: Room): Repairs {
   const { rules, pool, now } = situation;
@@ -130,8 +130,8 @@ export function repairsOf(situation: Situation, census: Census, { budget, open }
   const later = mine.flatMap(({ ill }) => ill && ill.due > now ? [ill.due] : []);
   const next = later.length > 0 ? Math.min(...later) : null;
   const tooMany = due.length > 0 && isTooMany(situation, census);
-  // If a lost member of etcd is due, it is the only one, because it blocks other removals. Joins that wait for its
-  // removal must not delay its repair.
+  // If the machine of a lost etcd member is due for repair, no other machine is, because the lost member blocks other
+  // removals. Joins wait for this repair, so they do not count against its budget.
   const isHolding = due.some(({ id }) => isLostMember(pool, id));
   const spent = isHolding ? repairsIn(situation) : budget.repairing;
   const room = tooMany ? 0 : Math.max(0, budget.total - spent);

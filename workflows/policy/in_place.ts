@@ -29,7 +29,8 @@ export function mayPass(
 }
 
 /**
- * Time (ms) after which a pool snapshot shows a machine's result; if it differs then, the machine has changed since.
+ * Time (ms) after which a pool snapshot shows a machine's result; if the snapshot differs even then, the machine has
+ * changed since.
  */
 const lateMs = 60_000;
 

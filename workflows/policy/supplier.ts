@@ -19,7 +19,10 @@ interface Capabilities {
    * holds, drains and releases them. WhenTold: only Ostler removes machines.
    */
   readonly removal: "ByItself" | "WhenTold";
-  /** Whether the owner creates extra machines for those set aside; otherwise these use up the room. */
+  /**
+   * Whether the owner creates an extra machine for each machine set aside; otherwise the machines set aside use up the
+   * surge.
+   */
   readonly makesUpForAside: boolean;
 }
 
@@ -38,7 +41,7 @@ export interface Batch {
   ready: number;
 }
 
-/** One step that the owner takes by itself. */
+/** One step that the owner of the machines takes by itself. */
 interface Move {
   /** Number of new machines of the target template, held or pending; negative if there are more than the replicas. */
   makes: number;
@@ -100,8 +103,9 @@ function owedOf({ desired, pool, repairing }: SupplierView): number {
 }
 
 /**
- * machine-controller removes Ready machines from the oldest MachineSet first, whatever is marked in others
- * (`scaleDownOldMachineSetsForRollingUpdate`), and machines that are not Ready from any (`cleanupUnhealthyReplicas`).
+ * machine-controller removes Ready machines from the oldest MachineSet first, even if machines of other MachineSets are
+ * marked (`scaleDownOldMachineSetsForRollingUpdate`). It removes machines that are not Ready from any MachineSet
+ * (`cleanupUnhealthyReplicas`).
  */
 function nextOf(mayGo: readonly Member[]): (member: Member) => boolean {
   const oldest = mayGo.reduce<Member | undefined>((found, each) => {

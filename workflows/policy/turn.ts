@@ -44,7 +44,10 @@ export interface Situation {
   wave: WaveState;
   /** The waves and the replicas that `wave` refers to, if they may differ from `rules` and `desired`. */
   countedBy?: WaveCount | undefined;
-  /** Attempts so far for each failed machine; the next admitted machines take them over. */
+  /**
+   * For each failed machine that is recreated: the number of the next attempt, which one of the next admitted machines
+   * gets.
+   */
   retries: number[];
   skipped: string[];
   /** Machines that were set aside because they could not be drained: they keep running and count as out. */

@@ -42,7 +42,7 @@ export function updatesOf(situation: Situation, room: Room): Updates {
 
 /**
  * Returns the updates that have begun but have no task: those that an earlier run recorded, and those of cordoned
- * machines that already run the target, which an ended run has left.
+ * machines that already run the target, because a run ended before it uncordoned them.
  */
 function resumedOf({ pool, busy: { updating = [] }, updatesBegun = {} }: Situation): (Step & { kind: "update" })[] {
   const known = Object.entries(updatesBegun).filter(([id, { isOut }]) => !isOut && !updating.includes(id))

@@ -44,7 +44,7 @@ export function apply(state: Applied, task: Task, event: TaskEvent | Outcome): v
 
 type Common = "Delayed" | "Stepped" | "Waits" | "Told" | "GatesAsked" | "SetAside" | "Unchanged";
 
-// Applies what concerns new machines, the waves in which they join, and the old machines that they replace.
+// Applies the reports about new machines, the waves in which they join, and the old machines that they replace.
 function applyReplacement(state: Applied, task: Task, event: Exclude<TaskEvent | Outcome, { is: Common }>): void {
   const { machines, view } = state;
   const { subject: machine } = task;
@@ -66,7 +66,8 @@ function applyReplacement(state: Applied, task: Task, event: Exclude<TaskEvent |
       keepFailed(machines, machine);
       return giveUp(state, { reason: "JoinAttemptsExhausted", message: event.message });
     case "Recreated":
-      // The boot is removed only now that the deletion has begun: a Ready machine without it would count as proven.
+      // The record of the boot is removed only now that the deletion has begun: without the record, a Ready machine
+      // would count as one that passed its gates.
       delete machines.booting[machine];
       if (event.attempt !== undefined) machines.retries = [...machines.retries, event.attempt];
       return;
@@ -110,9 +111,10 @@ function dropEarlier({ machines, view }: Applied, machine: string): void {
 }
 
 function passWave({ machines, waves }: Applied, task: Task, index: number): void {
-  // After `promote` made all remaining waves one, another wave is current.
+  // The result does not count for another wave, which is current if `promote` has made all remaining waves one.
   if (waves.current.index === index) waves.current = { ...waves.current, passed: true };
-  // The record is kept until now: if the run had ended before, the next run would need it to know of a promotion.
+  // The record of the gates is kept until now: if the run had ended before, the next run would have found a promotion
+  // in the record.
   noteAskedGates({ machines, waves }, task, null);
 }
 

@@ -84,7 +84,7 @@ function fail(
   const { target, machines, view } = state;
   noteLately(machines, machine, { is: "Failed", templateHash, at });
   warn(view, reason, message);
-  // The failure does not concern the current desired state.
+  // A failure of an earlier image does not count against the desired state.
   if (templateHash !== target.desired?.templateHash) return;
   machines.failures += 1;
   if (machines.failures >= (target.rules?.maxFailed ?? 1)) giveUp(state, { reason, message });

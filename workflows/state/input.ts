@@ -174,8 +174,8 @@ export function carriedState(groups: Omit<CarriedState, "schemaVersion">): Carri
 
 /**
  * Reads the state carried by a run of any version. A missing field gets its initial value, and an unknown field is
- * dropped, so that a chain continues under a newer version and under the previous one, and never ends because of its
- * own state.
+ * dropped. So a chain continues under a newer version and under the previous one, and never ends because of its own
+ * state.
  */
 export function readCarried(given: object, now: number): CarriedState {
   const fresh = freshState(now);

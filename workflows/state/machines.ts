@@ -222,7 +222,7 @@ export function askedGatesOf({ machines, waves }: Asked, { kind, subject }: Read
 export function noteAskedGates({ machines, waves }: Asked, { kind, subject }: Task, asked: AskedGates | null): void {
   if (kind === "gates") return void (waves.gates = asked);
   const boot = of(machines, { kind, subject });
-  if (!boot) return; // its change was abandoned
+  if (!boot) return; // the change of this machine was abandoned
   delete boot.gates;
   if (asked) boot.gates = asked;
 }

@@ -26,13 +26,13 @@ export interface Rollout {
   readonly view: View;
 }
 
-/** The groups that a function may change. */
+/** The groups of the state that a function may change. */
 export type Part<Group extends keyof Rollout> = Pick<Rollout, Group>;
 
-/** The groups that a function only reads; all groups when none is named. */
+/** The groups of the state that a function only reads; all groups when none is named. */
 export type Seen<Group extends keyof Rollout = keyof Rollout> = { readonly [Each in Group]: Readonly<Rollout[Each]> };
 
-/** All groups to read, and the view to change. */
+/** All groups of the state to read, and the group `view` to change. */
 export type Telling = Seen & Part<"view">;
 
 /** Opens a run, or continues where the previous run of the chain stopped. */

@@ -22,8 +22,8 @@ export interface Target extends CarriedTarget {
    */
   replacedFor: string;
   /**
-   * The template with which machine-controller will keep the machines once it has observed it, and when the wait for
-   * that began (epoch ms).
+   * The template with which machine-controller keeps the machines, and since when the run has waited until
+   * machine-controller has observed that template (epoch ms).
    */
   keeping: { templateHash: string; since: number } | undefined;
 }

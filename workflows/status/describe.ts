@@ -47,7 +47,7 @@ export function underway(rollout: Seen<"tasks" | "machines" | "target">): Underw
   return tasks.map((task) => shown(task, waitsForOf(rollout, task)));
 }
 
-/** Returns what a task waits for, in words; "" if that is not known. */
+/** Returns the condition that a task waits for, in words; "" if it is not known. */
 export function waitsForOf(
   { machines: { snapshot }, target: { rules } }: Seen<"machines" | "target">,
   task: Task,

@@ -261,8 +261,8 @@ export function fitting(parts: readonly string[]): string {
   return `${page}\n\n${tail}`;
 }
 
-// Returns the size of the text in bytes if each byte takes `escaped` bytes, except for letters, digits and a few marks:
-// in a URL it takes three.
+// Returns the size of the text in bytes if letters, digits and a few marks take one byte each, and every other byte
+// takes `escaped` bytes, which are three in a URL.
 function bytesOf(text: string, escaped: number): number {
   const special = text.replaceAll(/[A-Za-z0-9\-_.!~*'()]/g, "");
   const wide = special.replaceAll(/[\0-\x7f]/g, "").length;

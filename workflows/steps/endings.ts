@@ -1,4 +1,4 @@
-/** The ends of a run, and what it reports then. */
+/** The ways in which a run ends, and the report at each end. */
 import { sleep } from "@temporalio/workflow";
 import type { Desired, Phase, PoolSnapshot, RollOutResult } from "../contracts/mod.ts";
 import { publish, publishBeside, read, spare, write } from "../proxies.ts";

@@ -5,8 +5,8 @@ import { type Telling, warn } from "../state/rollout.ts";
 import { report, stand } from "../status/report.ts";
 
 /**
- * Reports why nothing continues, and waits for an event, or until `recheck` has passed; then the caller reads the pool
- * again.
+ * Reports why the rollout does not continue, and waits for an event, or until `recheck` has passed; then the caller
+ * reads the pool again.
  */
 export async function halt(rollout: Telling, reason: string, message: string): Promise<void> {
   const { settings: { durations }, loop, view } = rollout;

@@ -30,7 +30,7 @@ export function bugIn(error: unknown): string | undefined {
   return `${error.name}: ${error.message}`;
 }
 
-/** The groups that a run changes before its first read. */
+/** The groups of the state that a run changes before its first read. */
 type Restarted = Telling & Part<"loop" | "target" | "memory" | "people" | "machines" | "waves" | "tasks">;
 
 /**

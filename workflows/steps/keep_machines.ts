@@ -25,8 +25,8 @@ export function isToKeep(
   { onImageChange = "Replace" }: Rules,
 ): boolean {
   if (onImageChange === "Replace" || pool.kind !== undefined) return false;
-  // The last good template changes nothing, a rollback restores a good template, and a refused image is already being
-  // replaced.
+  // The last good template changes no image, machines that could not be kept are already being replaced, and a rollback
+  // restores a good template.
   return ![lastGood?.templateHash, target.replacedFor].includes(templateHash) && !rollback;
 }
 

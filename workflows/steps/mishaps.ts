@@ -9,7 +9,7 @@ export async function answerMishaps(
   rollout: Telling & Part<"loop" | "target">,
 ): Promise<Next> {
   const mishaps = rollout.loop.mishaps.splice(0);
-  // One report and one wait are for all failures, because every task stops with the same failure in an outage.
+  // Only one failure is reported and waited for, because in an outage every task stops with the same failure.
   const mishap = mishaps.find(({ kind }) => kind === "halt") ?? mishaps[0];
   if (mishap === undefined) return "GoOn";
   const begun = Date.now();

@@ -21,7 +21,7 @@ interface Found {
   pool: PoolSnapshot;
 }
 
-/** The groups that the planner reads. */
+/** The groups of the state that the planner reads. */
 type Planning = Seen<"settings" | "target" | "people" | "waves" | "machines" | "tasks" | "memory">;
 
 /**

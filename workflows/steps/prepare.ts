@@ -103,7 +103,8 @@ export async function rollProfile(
   const { rendering } = target;
   if (!rendering) return "Unchanged";
   const before = bootedBefore({ memory, target }, desired);
-  // A config that changes before all machines have it would otherwise be recorded as the config of all machines.
+  // Records the first config of the template: if the config changes before all machines have booted with it, the later
+  // config must not count as the config of all machines.
   target.begun = before ?? { templateHash: desired.templateHash, configDigest: rendering.configDigest };
   const isRolled = rules.onProfileChange === "Roll" && !memory.rollback && !isQuarantined({ machines, memory, target });
   if (!isRolled || !before || before.configDigest === rendering.configDigest) return "Unchanged";

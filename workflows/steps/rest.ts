@@ -45,7 +45,9 @@ export function noteSettling(
   const fingerprint = `${pool.fingerprint}${isSettling ? "" : " at rest"}`;
   if (loop.settling.fingerprint !== fingerprint) loop.settling = { fingerprint, since: Date.now() };
   const isOverdue = isSettling && !isWoken(loop) && Date.now() >= settleEnd(rollout);
-  return isOverdue ? { overdue: `The pool did not change in time; still waiting for ${turn.waitsFor}` } : "InTime";
+  return isOverdue
+    ? { overdue: `The pool did not change within the settle deadline; still waiting for ${turn.waitsFor}` }
+    : "InTime";
 }
 
 async function untilDue(rollout: Resting, turn: Turn, pool: PoolSnapshot): Promise<void> {
@@ -70,7 +72,7 @@ export async function rest(rollout: Telling & Part<"loop">, turn: Turn, pool: Po
 async function tellStages(rollout: Telling & Part<"loop">, turn: Turn): Promise<never> {
   const { loop } = rollout;
   for (;;) {
-    await condition(() => loop.hasNewStage && !isWoken(loop)); // a reconcile reports it too
+    await condition(() => loop.hasNewStage && !isWoken(loop)); // a reconcile reports steps itself
     loop.hasNewStage = false;
     await CancellationScope.nonCancellable(() => show(rollout, turn));
   }

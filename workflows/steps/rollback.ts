@@ -24,7 +24,7 @@ const chosenAtMost = 500;
 /** How often a failed change that is applied again is reverted before a person has to act. */
 const takenBackAtMost = 30;
 
-/** The groups that a rollback changes. */
+/** The groups of the state that a rollback changes. */
 type RollingBack = Telling & Part<"target" | "people" | "waves" | "machines" | "tasks" | "memory" | "loop">;
 
 /**
@@ -107,7 +107,7 @@ async function leaveWayBack(rollout: RollingBack, desired: Desired): Promise<Nex
   return "GoOn";
 }
 
-// Stops holding new machines of the last good template.
+// Returns the part of a report that ends the hold of new machines of the last good template.
 function convergedNews({ memory: { lastGood } }: Seen<"memory">): News {
   return lastGood ? { convergedTemplateHash: lastGood.templateHash } : {};
 }

@@ -27,8 +27,8 @@ export function questionOf(
 }
 
 /**
- * Returns the parameters of the read in a reconcile, which also name the machines that were skipped or set aside and
- * those whose update failed, so that the snapshot shows which of them are gone.
+ * Returns the parameters of the read in a reconcile. The parameters also name the machines that were skipped or set
+ * aside, and those whose update failed, so that the snapshot shows which of them are gone.
  */
 function lookQuestionOf(
   { people, ...rollout }: Seen<"settings" | "people" | "machines">,

@@ -8,7 +8,7 @@ export const victimAnnotation = "cluster.k8s.io/delete-machine";
 export const skipEvictionAnnotation = "kubermatic.io/skip-eviction";
 /** Label of a Node: the UID of its Machine; machine-controller deletes the Node together with this Machine. */
 export const ownerLabel = "machine-controller/owned-by";
-/** Ostler sets it on a Machine to the current time, so that machine-controller notices a change and reconciles. */
+/** Annotation of a Machine: the current time, which Ostler sets so that machine-controller reconciles the Machine. */
 export const wakeAnnotation = "ostler.dev/woken-at";
-/** Set by machine-controller right before it orders an instance. */
+/** Finalizer that machine-controller adds to a Machine right before it orders an instance. */
 export const instanceFinalizer = "machine-delete-finalizer";

@@ -38,7 +38,7 @@ export function keepMachines(kube: Kube, pool: PoolRef, findStray: FindStray): P
     const populated = sets.filter((set) => running.some((machine) => isOf(set, machine)));
     const others = populated.filter((set) => !isCurrent(set, deployment));
     const image = imageIn(deployment.spec.template);
-    // The set has the template already, and machine-controller has not reconciled it since.
+    // A set has the new template already, but machine-controller has not made that set the current one yet.
     if (others.some((set) => isSameTemplate(set.spec?.template, deployment.spec.template))) {
       return { outcome: "Pending" };
     }

@@ -175,18 +175,18 @@ export function readWanted(
 }
 
 /**
- * Milliseconds in which machine-controller gives most changes their revision (numbers them); a read before that would
- * have to be repeated.
+ * Milliseconds in which machine-controller numbers most changes of a template, that is, writes their revision; a read
+ * before that would have to be repeated.
  */
 const momentMs = 2_000;
 
 /**
- * Waits up to `momentMs` for machine-controller to number the MachineDeployment, then returns it, numbered or not;
- * undefined if it was deleted.
+ * Waits up to `momentMs` for machine-controller to write the revision of the current template, then returns the
+ * MachineDeployment, with or without that revision; undefined if it was deleted.
  */
 async function readNumbered(kube: Cluster, pool: PoolRef): Promise<WrittenDeployment | undefined> {
   const read = (): Promise<WrittenDeployment | undefined> => ifFound(readObject(kube, writtenDeployments, pool));
-  // Without watches, nothing reports when machine-controller has numbered a change.
+  // Without watches, nothing reports when machine-controller has written the revision, so this reads at once.
   if (!kube.watch) return await read();
   const until = Date.now() + momentMs;
   if (isSurelyUnsettled(kube, pool)) await settledBy(kube, pool, { generation: 0, until });
@@ -224,7 +224,7 @@ function desiredOf(
   };
 }
 
-/** Returns the hash of the template; undefined until machine-controller has numbered it. */
+/** Returns the hash of the template; undefined until machine-controller has written the template's revision. */
 async function numberedHash(kube: Cluster, deployment: MachineDeployment): Promise<string | undefined> {
   const known = watchedHash(kube, deployment.metadata);
   if (known !== "") return known;
@@ -232,7 +232,9 @@ async function numberedHash(kube: Cluster, deployment: MachineDeployment): Promi
   return set && (set.metadata.labels?.[templateHashLabel] ?? "");
 }
 
-/** The inputs of a config besides the template: settings, and the profile with those that it extends (`line`). */
+/**
+ * The inputs of a config besides the template: settings, and the profile with the profiles that it extends (`line`).
+ */
 interface ConfigInputs extends Pick<ConfigSource, "line"> {
   state: number | string | undefined;
   /** The current inputs, as returned by `inputsOf`. */

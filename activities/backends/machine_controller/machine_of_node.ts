@@ -46,7 +46,7 @@ export async function findRemade(kube: Kube, node: { name: string; uid: string }
 
 function isOf({ status }: Machine, { name, uid }: { name: string; uid: string }): boolean {
   const ref = status?.nodeRef;
-  // A newer node of this name has another UID; not every version of machine-controller records it.
+  // A newer node of this name has another UID; not every version of machine-controller records the UID.
   return ref?.name === name && (ref["uid"] === undefined || ref["uid"] === "" || ref["uid"] === uid);
 }
 
@@ -103,8 +103,8 @@ const limit = 2;
 const freshMs = 3_000;
 
 /**
- * Reads the machines of this name in all namespaces, or, without any, those with this address, such as the private DNS
- * name of an instance of AWS; two at most. Writes nothing.
+ * Reads the machines of this name in all namespaces or, if there are none, the machines with this address, such as the
+ * private DNS name of an instance of AWS; two at most. Writes nothing.
  */
 export async function readNewcomers(kube: Cluster, name: string): Promise<Newcomer[]> {
   return await attempting(`read machine "${name}"`, async () => {
@@ -126,7 +126,7 @@ async function newcomerOf(kube: Kube, machine: Machine): Promise<Newcomer> {
   const set = await setOf(kube, machine.metadata);
   const owner = set?.ownerReferences?.find(({ kind }) => kind === "MachineDeployment");
   const { phase } = memberOf({ namespace, name: owner?.name ?? "" }, machine);
-  // A hold of another controller must keep the machine from booting too.
+  // Any value counts, because a hold of another controller keeps the machine from booting too.
   const isHeld = Boolean(annotations?.[holdAnnotation]);
   return { phase, isHeld, ...(owner ? { pool: { namespace, name: owner.name }, poolUid: owner.uid } : {}) };
 }

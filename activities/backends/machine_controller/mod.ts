@@ -120,8 +120,8 @@ export class LateSets implements Waker {
   }
 
   /**
-   * Touches one Machine of each set that counts fewer Ready nodes than there are, if it also did at the previous read;
-   * `now` is epoch ms.
+   * Annotates one Machine of each MachineSet that counts too few Ready nodes, and also did at the previous read, so
+   * that machine-controller counts them again; `now` is epoch ms.
    */
   async wake({ members, counted }: Pick<Observation, "members" | "counted">, now: number): Promise<void> {
     if (now - this.#lookedAt < restMs) return;

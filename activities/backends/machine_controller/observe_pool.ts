@@ -125,7 +125,7 @@ function isExpendable(pool: PoolRef, { metadata, status }: Machine): boolean {
 function phaseOf(machine: Machine): MemberPhase {
   if (machine.metadata.deletionTimestamp) return "Leaving";
   if (hasJoined(machine)) return "Ready";
-  // machine-controller removes the reference when the Node is deleted.
+  // The machine was Ready, but has no Node: machine-controller removes the reference when the Node is deleted.
   if (wasReady(machine)) return "NotReady";
   if (machine.status?.nodeRef) return "Joining";
   if (hasInstance(machine)) return "Booting";

@@ -1,6 +1,6 @@
 /**
- * Wakes the waits of a process after changes of pools and machines, with one watch per kind of object that keeps few
- * facts of each object.
+ * Reports changes of pools and machines to the waiting activities of a process. There is one watch per kind of object,
+ * which keeps few facts of each object.
  */
 import type { Cluster } from "../../cluster.ts";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
@@ -22,13 +22,19 @@ import { createHash } from "node:crypto";
 import { selectorText } from "../../kube/status.ts";
 import { holdAnnotation, instanceFinalizer, victimAnnotation } from "./annotations.ts";
 
-/** Annotations of a pool whose size an autoscaler may change (provider clusterapi, with CAPI_GROUP=cluster.k8s.io). */
+/**
+ * Annotations of a MachineDeployment that let cluster-autoscaler change its size (provider clusterapi, with
+ * CAPI_GROUP=cluster.k8s.io).
+ */
 export const autoscalerBounds = {
   min: "cluster.k8s.io/cluster-api-autoscaler-node-group-min-size",
   max: "cluster.k8s.io/cluster-api-autoscaler-node-group-max-size",
 } as const;
 
-/** Annotation of a MachineDeployment whose minimum Ostler has raised: the previous minimum, and the raised one. */
+/**
+ * Annotation of a MachineDeployment for which Ostler has raised the minimum size that an autoscaler must keep: the
+ * previous minimum, and the raised one.
+ */
 export const formerMinimumAnnotation = "ostler.dev/autoscaler-min-size";
 
 const autoscalerAnnotations: string[] = [...Object.values(autoscalerBounds), formerMinimumAnnotation];
@@ -40,7 +46,7 @@ interface PoolWatches {
 }
 
 /**
- * Returns the watches. The watch of Machines runs only while a caller waits; those of MachineDeployments and
+ * Returns the watches. The watch of Machines runs only while a caller waits; the watches of MachineDeployments and
  * MachineSets, which every change needs, run until the process ends.
  */
 export function poolWatchesOf({ watches }: Cluster): PoolWatches {
@@ -65,7 +71,7 @@ export function isWithoutAutoscaler(kube: Cluster, { namespace, name }: PoolRef)
   return facts && !facts.isAutoscaled;
 }
 
-/** Wakes a wait after changes of a MachineDeployment and its MachineSets. */
+/** Reports to a waiting activity: changes of a MachineDeployment and its MachineSets. */
 export function newsOfTemplate(kube: Cluster, { namespace, name }: PoolRef): News {
   const { deployments, sets } = poolWatchesOf(kube);
   const pool = `${namespace}/${name}`;
@@ -76,7 +82,8 @@ export function newsOfTemplate(kube: Cluster, { namespace, name }: PoolRef): New
 }
 
 /**
- * Wakes a wait after changes of a MachineDeployment, its MachineSets and Machines, and the nodes named by `nodes()`.
+ * Reports to a waiting activity: changes of a MachineDeployment, its MachineSets and Machines, and the nodes named by
+ * `nodes()`.
  */
 export function newsOfPool(kube: Cluster, { namespace, name }: PoolRef, nodes: () => ReadonlySet<string>): News {
   const { deployments, sets, machines } = poolWatchesOf(kube);
@@ -92,7 +99,7 @@ export function newsOfPool(kube: Cluster, { namespace, name }: PoolRef, nodes: (
   ]);
 }
 
-/** Wakes a wait after changes of Machines, and of the nodes named by `nodes()`, if given. */
+/** Reports to a waiting activity: changes of Machines, and of the nodes named by `nodes()`, if given. */
 export function newsOfMachines(
   kube: Cluster,
   { namespace, names }: { namespace: string; names: readonly string[] },
@@ -214,7 +221,7 @@ function setsOf(sets: SharedWatch<SetFacts>, by: { pool: string } | { owner: str
   return found.map(([, facts]) => facts);
 }
 
-// The facts that waits depend on; the watches keep nothing else of machine-controller's objects.
+// The facts that waiting activities depend on; the watches keep nothing else of machine-controller's objects.
 
 interface DeploymentFacts {
   uid: string;
@@ -225,7 +232,7 @@ interface DeploymentFacts {
   selector: string;
   /** Whether an autoscaler may change the pool's size, or Ostler has raised its minimum. */
   isAutoscaled: boolean;
-  /** A digest of UID and deletion timestamp, so that a change of them wakes waits. */
+  /** A digest of UID and deletion timestamp, so that a change of them is reported to waiting activities. */
   state: string;
 }
 

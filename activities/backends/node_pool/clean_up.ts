@@ -1,5 +1,6 @@
 /**
- * Uncordons the nodes of a NodePool that is being deleted, whichever pool selects them now, and removes its finalizer.
+ * Uncordons the nodes of a NodePool that is being deleted, whichever pool selects them now, and removes the finalizer
+ * of the NodePool.
  */
 import type { Cluster } from "../../cluster.ts";
 import type { PoolRef, Published } from "../../../workflows/contracts/mod.ts";
@@ -27,7 +28,7 @@ export function releaseNodes(kube: Cluster, pool: PoolRef): Promise<void> {
   });
 }
 
-/** Adds the finalizer and publishes nothing, because the nodes themselves fetch their image. */
+/** Adds the finalizer to the NodePool; publishes nothing, because the nodes themselves fetch their image. */
 export function ensureHeld(kube: Kube, { pool }: BootOrder): Promise<Published> {
   return attempting(`add a finalizer to NodePool "${pool.namespace}/${nodePoolNameOf(pool)}"`, async () => {
     const nodePool = await readNodePool(kube, pool);

@@ -15,8 +15,8 @@ const Lock = z.object({
   id: z.string().max(64),
   group: z.string().max(63),
   /**
-   * Times (epoch ms) of the request, of the grant (0 before it), and of the failure to come back in time (0 without
-   * one).
+   * Times (epoch ms) of the request, of the grant (0 before the grant), and of the failure to complete the reboot in
+   * time (0 without a failure).
    */
   asked: z.number().positive(),
   held: z.number().min(0).default(0),

@@ -1,4 +1,4 @@
-/** Wakes waits after changes of NodePools and their nodes. */
+/** Reports changes of NodePools and their nodes to waiting activities. */
 import type { Cluster } from "../../cluster.ts";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import { News, sourceOf } from "../../kube/polling.ts";
@@ -11,14 +11,14 @@ import { observedOf } from "./wanted.ts";
 
 const identities: Resource<string> = { ...nodePools, schema: NodePool.transform((pool) => observedOf(pool)) };
 
-/** Wakes a wait after changes of the desired state. */
+/** Reports to a waiting activity: changes of the desired state. */
 export function newsOfWanted(kube: Cluster, pool: PoolRef): News {
   return new News([sourceOf(kube.watches.of(identities), ({ key }) => key === keyOf(pool))]);
 }
 
 /**
- * Wakes a wait after changes of the NodePool and its nodes. A new, deleted or relabelled node may belong to any pool
- * and wakes each wait; any other change of a node only wakes a wait whose `nodes()` name that node.
+ * Reports to a waiting activity: changes of the NodePool and its nodes. A new, deleted or relabelled node may belong to
+ * any pool, so its change is always reported; any other change of a node is reported only if `nodes()` names the node.
  */
 export function newsOfNodes(kube: Cluster, pool: PoolRef, nodes: () => ReadonlySet<string>): News {
   return new News([

@@ -19,7 +19,10 @@ const Note = z.object({
   /** Boot ID of the node when the other fields were observed. */
   bootId: z.string().max(64).default(""),
   booted: digest.or(z.literal("")).default(""),
-  /** Digest of the fetched image, or of the previous one if a rollback boots it. */
+  /**
+   * Digest of the image that the node can be ordered to boot: the fetched image, or the previous image for a rollback;
+   * "" without one.
+   */
   staged: digest.or(z.literal("")).default(""),
   /** Fallback: the staged image is the previous one, which a rollback boots. */
   by: z.enum(["Image", "Fallback"]).default("Image"),

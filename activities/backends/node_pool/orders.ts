@@ -63,8 +63,8 @@ export function orderOf(
 const leastMs = 120_000;
 
 /**
- * Returns the deadline of an order (epoch ms): `until`, unless the step starts later. Such a step was delayed by an
- * outage of Temporal or of all workers, so the node gets the whole time again, and at least 2 min.
+ * Returns the deadline of an order (epoch ms): `until`, unless the step starts after `until`. Then an outage of
+ * Temporal or of all workers has delayed the step, so the node gets the whole time again, and at least 2 min.
  */
 export function timeOf(until: number, now = Date.now()): number {
   if (now < until) return until;

@@ -57,7 +57,8 @@ export async function awaitNodeGone(
 ): Promise<boolean> {
   using news = newsOfNodes(kube, pool, () => new Set([name]));
   return await poll<boolean>({
-    ...{ until: Number.MAX_SAFE_INTEGER, news, lookBy: () => until }, // an existing node is a valid result
+    // `poll` must not throw at `until`, because a node that still exists is a result and not an error.
+    ...{ until: Number.MAX_SAFE_INTEGER, news, lookBy: () => until },
     look: () =>
       attempting(`observe the deletion of node "${name}"`, async () => {
         if (!await readFound(kube, { name, maker })) return { answer: true };

@@ -146,7 +146,8 @@ async function awaitNodeBooted(updating: Ordering, wait: Wait): Promise<BootVerd
   const { kube } = updating;
   using news = newsOfNodes(kube, wait.pool, () => new Set([wait.machine]));
   return await poll<BootVerdict | Unseen>({
-    ...{ until: Number.MAX_SAFE_INTEGER, news }, // a node that did not come back is a valid result
+    // `poll` must not throw at `wait.until`, because a node that did not come back is a result and not an error.
+    ...{ until: Number.MAX_SAFE_INTEGER, news },
     lookBy: () => wait.until,
     look: () => attempting(`observe the reboot of node "${wait.machine}"`, () => look(updating, wait)),
     unseen: (unseenMs, verdict) =>
@@ -157,7 +158,7 @@ async function awaitNodeBooted(updating: Ordering, wait: Wait): Promise<BootVerd
 
 async function look(updating: Ordering, wait: Wait): Promise<{ answer: BootVerdict } | { missing: string }> {
   const subject = await readBegun(updating.kube, wait);
-  // The updated node has a note with its boot ID; a node of this name without a note was created after it.
+  // The note of the updated node has a boot ID, so a node of this name without a note is a newer node.
   const isOther = !isLockTarget(wait.image) && wait.bootId !== "" && subject?.node.note.bootId === "";
   if (!subject || isOther) return answer("Gone", "The node was deleted");
   const { node } = subject;

@@ -100,7 +100,7 @@ export function isLockTarget(image: string): boolean {
   return image.startsWith(lockWord);
 }
 
-/** Returns the template hash of a target. */
+/** Returns the template hash of a target: from the image's digest, or a constant for nodes that update themselves. */
 export function templateOf(image: string): string {
   return isLockTarget(image) ? unlockedHash : hashOf(partsOf(image).digest);
 }

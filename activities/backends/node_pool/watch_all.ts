@@ -92,8 +92,8 @@ interface NodeDeps extends Pick<WatchDeps, "onChange" | "log" | "signal"> {
 
 interface PoolNodeWatch {
   /**
-   * Returns a text that changes when a rollout has to read the nodes of the NodePool; "" if they are as a rollout left
-   * them.
+   * Returns a hash of the nodes because of which a rollout of the NodePool has to read nodes: not Ready, booted since
+   * Ostler last asked, or (with driver FleetLock) with a lock; "" without such nodes.
    */
   stateOf(nodePool: string): string;
   /** Finds the nodes of a NodePool again, after it was created or deleted or its selector changed. */
@@ -125,7 +125,10 @@ function watchNodes(kube: Kube, { pools, onChange, ...deps }: NodeDeps): PoolNod
       all.forEach((owner) => onChange(owner));
     },
   });
-  /** By NodePool and node: the text of each node because of which a rollout has to read the nodes. */
+  /**
+   * By NodePool and then by node: the text (`bootStateOf`, `lockStateOf`) of each node because of which a rollout has
+   * to read the nodes.
+   */
   const odd = new Map<string, Map<string, string>>();
   const note = (pool: string, name: string, node: PoolNode | undefined): void => {
     const stateIn = pools.get(pool)?.spec.driver === "FleetLock" ? lockStateOf : bootStateOf;

@@ -17,7 +17,10 @@ const phases = {
   ),
 };
 
-/** The fields of a strategy that a survey depends on: whether its autoscaler is enabled, and how many replicas run. */
+/**
+ * The fields of an AutoscalingStrategy that a survey depends on: whether its autoscaler is enabled, and how many
+ * replicas of the autoscaler run.
+ */
 const switches = {
   ...autoscalingStrategies,
   schema: AutoscalingStrategy.transform(({ spec, status }) => `${spec.enabled} ${status?.replicas ?? 0}`),
@@ -46,7 +49,8 @@ export async function awaitNodeVersionChanged(
     sourceOf(groupNodesOf(kube), ({ before, now }) => JSON.stringify(before) !== JSON.stringify(now)),
   ]);
   return await poll<void>({
-    until: Number.MAX_SAFE_INTEGER, // an unchanged survey is a valid result
+    // `poll` must not throw at `until`, because an unchanged survey is a result and not an error.
+    until: Number.MAX_SAFE_INTEGER,
     news,
     // Changes of many nodes at once cause only one survey.
     ...{ every: 5_000, gap: 1_000, lookBy: () => until },

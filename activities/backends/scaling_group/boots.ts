@@ -30,7 +30,7 @@ import { z } from "zod";
 import { declaredSize } from "./size.ts";
 import { observedOf } from "./target.ts";
 
-/** Machines of groups boot without credentials of Ostler, so nothing expires. */
+/** Time of expiry and renewal: none, because machines of scaling groups boot without credentials of Ostler. */
 const never = "";
 
 /**
@@ -46,7 +46,7 @@ export function publishBoots(kube: Cluster, { pool, revision }: BootOrder): Prom
         "ObjectInvalid",
         `Failed to set what ScalingGroup "${
           groupNameOf(pool)
-        }" boots: its NodeVersion is not released to the group yet`,
+        }" boots: the NodeVersion is released in stages and has not reached this group yet`,
       );
     }
     const before = asked.ledger.boots?.template;
@@ -74,7 +74,7 @@ export async function ensureBoots(
       "ObjectInvalid",
       `Failed to order a machine of ScalingGroup "${
         groupNameOf(pool)
-      }": its NodeVersion is not released to the group yet`,
+      }": the NodeVersion is released in stages and has not reached this group yet`,
     );
   }
   if (!knownFor(asked, target)) await refuseRivals(kube, group);
@@ -147,8 +147,8 @@ async function componentsNow(kube: Cluster, { group: { spec } }: Asked): Promise
 }
 
 /**
- * Records the current boot template, and the previous one if its target is another; writes the status as the
- * Constellation node operator did.
+ * Records the current boot template, and the previous boot template if that was for another target; writes the status
+ * as the Constellation node operator did.
  */
 async function note(
   kube: Kube,
@@ -257,8 +257,8 @@ function desiredOf({ group, version, target }: Asked, size: { replicas: number; 
 }
 
 /**
- * Returns the version that the NodeVersion names for its image; for any other target, the end of the image; "" without
- * a target.
+ * Returns the version that the NodeVersion names for its image; for any other target, the last 20 characters of its
+ * image; "" without a target.
  */
 function revisionOf({ spec }: NodeVersion, target: Target | undefined): string {
   if (!target) return "";

@@ -131,8 +131,8 @@ export async function joinEtcd(
   const { id, isLearner } = place.member;
   if (isLearner) {
     const answer = await etcd.promoteLearner(id);
-    if (answer === "NotInSync") return "its etcd member is a learner that is not in sync yet";
-    if (answer === "Promoted") return "its etcd member was just promoted to a voter";
+    if (answer === "NotInSync") return "the etcd member of the node is a learner that is not in sync yet";
+    if (answer === "Promoted") return "the etcd member of the node was just promoted to a voter";
   }
   return doubtsOf(survey).find(({ member }) => member === id)?.says;
 }
@@ -178,13 +178,13 @@ export function relieveMember(
     const survey = await etcd.survey();
     const place = placeIn(survey, seen, instance);
     // While one of two voters is stopped, etcd has no quorum. This is accepted for a machine that returns, unless a
-    // declared control plane has not joined yet, because that would be the third voter.
+    // declared control plane has not joined yet: as the third voter, it would keep the quorum.
     const isJoined = returns !== true || votersOf(survey).length >= await declaredMachines(kube, asked);
     const doubts = doubtsAbout(survey, place, { isLost, returns: returns === true, isJoined, taken });
     if (doubts.length > 0) return { state: "InDoubt", doubts: bounded(doubts) };
     const id = typeof place !== "string" && "member" in place ? place.member.id : undefined;
-    // A last voter that returns stays the leader and takes the snapshot, because no other member can lead or has the
-    // data.
+    // If the machine returns and has the only voter of etcd, that voter stays the leader and takes the snapshot,
+    // because no other member can lead or has the data.
     const isAlone = returns === true && id !== undefined && isLastVoter(survey, id);
     if (id !== undefined && !isLost && !isAlone) await etcd.moveLeadership(id);
     if (!snapshot) return nothing;
@@ -223,7 +223,7 @@ function doubtsAbout(
 ): string[] {
   const id = typeof place !== "string" && "member" in place ? place.member.id : undefined;
   const unknown = typeof place !== "string" && "unknown" in place
-    ? [`cannot determine its etcd member: ${place.unknown}`]
+    ? [`cannot determine the etcd member of the machine: ${place.unknown}`]
     : [];
   const beside = doubtsOf(survey).filter(({ member }) => !isLost || id === undefined || member !== id);
   const isMissed = !isLost && !(returns && isJoined);

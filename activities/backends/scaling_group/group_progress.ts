@@ -12,7 +12,7 @@ const width = 20;
 /** Maximum number of groups that a message names. */
 const named = 5;
 
-/** Phases in which a group waits for an administrator, as the middle of a sentence. */
+/** Phases in which a group waits for an administrator, with the words for the phase in a message. */
 const standing: Record<string, string> = {
   Halted: "is halted",
   RolledBack: "was rolled back",
@@ -24,7 +24,10 @@ const standing: Record<string, string> = {
  * without a rollout.
  */
 const moving = ["Preparing", "Creating", "Rolling", "RollingBack", "Deleting"];
-/** Reasons for which a group waits for an administrator; `closed` is the reason for which it waits for its window. */
+/**
+ * Reasons in the status of a Rollout for which its group waits for an administrator; `closed` is the reason for which a
+ * group waits for its maintenance window.
+ */
 const asking = ["ProtectedRemain", "Paused", "AwaitingApproval", "EtcdInDoubt"];
 const closed = "OutsideWindow";
 
@@ -58,8 +61,8 @@ export async function readProgress(
       (await ifFound(readObject(kube, rollouts, where)))?.status ?? {};
     const target = targetOf(group, version);
     const isOfThis = targetTemplateHash === hash && target !== undefined && hashOf(target) === hash;
-    // A status from before the run observed the current objects does not count, because the run may continue once it
-    // has observed them.
+    // A status that was written before the run observed the current objects does not count, because the run may
+    // continue once it has observed them.
     const isTold = observed === observedOf(group, version);
     const isStanding = isTold && stands(phase, reason);
     const said = [reason, message].filter(Boolean).map(String).join(": ").slice(0, 500);

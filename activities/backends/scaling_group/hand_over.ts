@@ -47,7 +47,8 @@ export function welcomeMember(kube: Cluster, { pool, machine }: MemberRef): Prom
       kept,
       marks: { ...marksOf(instance.image, asked.group.spec.groupId), ...heirOf(from) },
     });
-    // The pods are still on the old node, so an autoscaler could remove the new, empty one before it is protected.
+    // The pods are still on the old node, so an autoscaler could remove the new, empty node; an annotation of the node
+    // prevents that.
     if (
       order?.donor !== undefined && !order.isDone &&
       (await unheldAutoscaler(kube, () => Promise.resolve(asked.group))) !== ""
@@ -64,7 +65,7 @@ function keptOf({ record }: Order): unknown {
   try {
     return JSON.parse(record.metadata.annotations?.[recordAnnotations.inheritance] ?? "{}");
   } catch {
-    return undefined; // users can edit it
+    return undefined; // not JSON: users can edit the annotation
   }
 }
 
@@ -103,8 +104,8 @@ async function write(
     { ...kept, annotations: { ...kept.annotations, ...own } },
     bearing(node),
   );
-  // Removes the old node's name that the Constellation node operator wrote, because Ostler's order decides which node
-  // is deleted.
+  // Removes the annotation in which the Constellation node operator named the old node, because Ostler's order decides
+  // which node is deleted.
   const stale = node.metadata?.annotations?.[marks.donor] === undefined ? {} : { [marks.donor]: null };
   const all = { ...annotations, ...stale };
   if (Object.keys({ ...labels, ...all }).length === 0 && !taints) return;
@@ -126,8 +127,8 @@ function heirOf(member: string | undefined): Record<string, string> {
 }
 
 /**
- * Records that a new machine has joined. The record stays until the old machine is deleted; without an old machine it
- * is deleted now.
+ * Records that a new machine has joined. The record of the order stays until the old machine is deleted; without an old
+ * machine, the record is deleted at once.
  */
 async function noteIn(
   kube: Kube,
@@ -143,8 +144,8 @@ async function noteIn(
   await ifFound(
     patchClusterStatus(kube, pendingNodes, { name, status: { cspState: "Ready", reachedGoal: true } }),
   );
-  // The replaced machine may have been deleted meanwhile, by a run that read this record before it showed the new
-  // machine as joined.
+  // The replaced machine may have been deleted meanwhile, by a run that read this record before the record showed the
+  // new machine as joined.
   const record = await ifFound(readClusterObject(kube, pendingNodes, name));
   if (record && orderOf(record).isSettled) await deleteRecord(kube, record);
 }

@@ -74,7 +74,7 @@ interface HandOver {
   taints?: Taint[];
 }
 
-/** Taints that are not handed over: Kubernetes and its controllers write them, the last one because of a cordon. */
+/** Taints that are not handed over, because Kubernetes and its controllers write them; the last one marks a cordon. */
 const notHandedOver = [...passingTaints, "node.kubernetes.io/unschedulable"];
 /** Domains whose labels are not handed over, because Kubernetes and its controllers write them. */
 const reserved = ["kubernetes.io", "k8s.io"];
@@ -92,7 +92,10 @@ export function inheritanceOf(donor: Inheritance, rules: HandOverRules): Inherit
   };
 }
 
-/** Returns the changes to the new node: values of the old node win, everything else stays. */
+/**
+ * Returns the changes to the new node: for the same key the old node's value replaces the new node's, everything else
+ * stays.
+ */
 export function handOver(kept: Inheritance, heir: Inheritance): HandOver {
   const isSame = (one: Taint, other: Taint): boolean => one.key === other.key && one.effect === other.effect;
   const missing = kept.taints.filter((taint) =>

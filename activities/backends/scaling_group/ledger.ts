@@ -16,7 +16,7 @@ export const groupFinalizer = `${prefix}/scaling-group`;
 
 /** Annotations of a ScalingGroup. */
 export const ledgerAnnotations = {
-  /** Numbers of tokens, so that no token is used twice. */
+  /** Numbers that no token of an order has used yet, so that no token is used twice. */
   tokens: `${prefix}/tokens`,
   /** Desired number of machines while Ostler has changed the group's size. */
   declared: `${prefix}/declared-size`,
@@ -32,7 +32,7 @@ export const ledgerAnnotations = {
 
 const Tokens = z.object({ next: z.number().int().min(1), unused: z.array(z.number().int().min(1)) });
 
-/** The next unused number, and the skipped numbers before it, which are unused too. */
+/** Unused numbers for the tokens of orders: the next number, and the skipped numbers before it. */
 export type Tokens = z.infer<typeof Tokens>;
 
 const Boots = z.object({ image: z.string(), components: z.string(), template: z.string() });
@@ -89,7 +89,7 @@ export function written(parts: { [Part in keyof Ledger]?: Ledger[Part] | null })
   }));
 }
 
-/** Returns the legacies with one more, unless the machine has one already. */
+/** Returns the legacies with one added, unless its machine has one already; keeps only the newest `legaciesKept`. */
 export function withLegacy(legacies: readonly Legacy[], left: Legacy): Legacy[] {
   if (legacies.some(({ from }) => from === left.from)) return [...legacies];
   return [...legacies, left].slice(-legaciesKept);
@@ -114,7 +114,7 @@ export function freeNumbers({ next, unused }: Tokens, most: number): number[] {
   return [...passed, ...Array.from({ length: most - passed.length }, (_, nth) => next + nth)];
 }
 
-/** Returns the tokens after a number is used; undefined if it was used before. */
+/** Marks a number as used: returns the remaining unused numbers, or undefined if the number was used before. */
 export function taken({ next, unused }: Tokens, number: number): Tokens | undefined {
   if (number < next) {
     return unused.includes(number) ? { next, unused: unused.filter((each) => each !== number) } : undefined;
@@ -127,7 +127,7 @@ function parsed<T>(schema: z.ZodType<T>, text: string | undefined): T | undefine
   try {
     return text === undefined ? undefined : schema.safeParse(JSON.parse(text)).data;
   } catch {
-    return undefined; // users can edit it
+    return undefined; // not JSON: users can edit the annotation
   }
 }
 

@@ -72,10 +72,10 @@ export function scalingGroup(kube: Cluster): With<"orders" | "boots" | "welcome"
   };
 }
 
-// Wakes waits after changes of ScalingGroups, NodeVersions, PendingNodes and nodes. Clouds report no changes, so waits
-// also read at intervals.
+// Reports changes of ScalingGroups, NodeVersions, PendingNodes and nodes to waiting activities. Clouds report no
+// changes, so waiting activities also read at intervals.
 
-// Of each object only a digest is kept, because a wait reads the object again.
+// Of each object only a digest is kept, because a waiting activity reads the object again after a change.
 const identity = ({ metadata: { uid, generation, annotations, deletionTimestamp } }: {
   metadata: {
     uid: string;
@@ -94,7 +94,7 @@ const watchedRecords: Resource<string> = {
   schema: PendingNode.transform((record) => digestOf([identity(record), record.spec, record.status?.reachedGoal])),
 };
 
-/** Wakes a wait after changes of the desired state of a group. */
+/** Reports to a waiting activity: changes of the desired state of a group. */
 function newsOfGroup(kube: Cluster, pool: PoolRef): News {
   const { watches } = kube;
   const name = groupNameOf(pool);
@@ -105,8 +105,8 @@ function newsOfGroup(kube: Cluster, pool: PoolRef): News {
 }
 
 /**
- * Wakes a wait after changes of a group and its machines, and after each change of a PendingNode, because only a read
- * shows its group.
+ * Reports to a waiting activity: changes of a group and its machines, and all changes of PendingNodes, because only a
+ * read shows the group of a PendingNode.
  */
 function newsOfMembers(kube: Cluster, pool: PoolRef, nodes: () => ReadonlySet<string>): News {
   const { watches } = kube;

@@ -1,4 +1,4 @@
-/** Reads the machines of a scaling group: existing, ordered, and pending ones. */
+/** Reads the machines of a scaling group: existing, ordered, and pending ones, which are not ordered yet. */
 import type { Cluster } from "../../cluster.ts";
 import type { Member, PoolRef } from "../../../workflows/contracts/mod.ts";
 import { attempting } from "../../kube/status.ts";
@@ -21,7 +21,7 @@ import { declaredSize, obsoleteIn, openOrders, orphansOf } from "./size.ts";
 import { type Asked, type CloudSight, groupNameOf, needAsked, readAsked, readCloud } from "./sight.ts";
 import { askedBy, hashOf } from "../../node_version/version_release.ts";
 
-/** Reads all machines; there are no more pending ones than a rollout can need. */
+/** Reads all machines; adds pending machines, which are not ordered yet, but not more than a rollout can need. */
 export function observeGroup(kube: Cluster, pool: PoolRef): Promise<Observation> {
   return attempting(`read the machines of ScalingGroup "${groupNameOf(pool)}"`, async () => {
     const asked = await needAsked(kube, pool);
@@ -53,7 +53,7 @@ export async function keptOf(
   return kept === "Replace" ? {} : { kept };
 }
 
-/** Reads one machine as the planner sees it; undefined if it was deleted, or is pending and not needed. */
+/** Reads one machine as the planner sees it; undefined if it was deleted, or is not ordered yet and not needed. */
 export function readGroupMember(kube: Cluster, { pool, machine }: MemberRef): Promise<Member | undefined> {
   return attempting(`read machine "${machine}"`, async () => {
     if (!await readAsked(kube, pool)) return undefined;
@@ -61,7 +61,7 @@ export function readGroupMember(kube: Cluster, { pool, machine }: MemberRef): Pr
   });
 }
 
-/** Reads the progress of one machine; undefined if it is pending or was deleted. */
+/** Reads the progress of one machine; undefined if it is not ordered yet or was deleted. */
 export function readGroupState(kube: Cluster, { pool, machine }: MemberRef): Promise<MachineState | undefined> {
   return attempting(`read machine "${machine}"`, async () => {
     const asked = await readAsked(kube, pool);
@@ -169,7 +169,9 @@ function surplusIn(seen: CloudSight): Set<Instance> {
   return new Set(made.sort((a, b) => Date.parse(b.since) - Date.parse(a.since)).slice(0, orphans.length));
 }
 
-/** Returns a deleted machine of which only the record is left. */
+/**
+ * Returns a machine whose instance the cloud does not show any more, although the record of its removal still exists.
+ */
 function goneMember(id: string, since: string): Member {
   const unknown = { templateHash: "", image: "", kubelet: "" };
   return { id, ...unknown, phase: "Leaving", since, marked: false, held: true, expendable: false };
@@ -191,7 +193,8 @@ function papersFor(of: Of, { asked, seen, there }: { asked: Asked; seen: CloudSi
   const group = groupNameOf(of.pool);
   const given = new Set(there.map(({ id }) => id));
   const tokens = asked.ledger.tokens;
-  // Counts the orders whose number is not in the ledger yet.
+  // Counts orders with a number that the ledger does not show as used yet: their pending machines are filtered out
+  // below.
   const passed = [...given].flatMap((id) => numberIn(group, id) ?? []).filter((number) => number >= tokens.next).length;
   const papers = hasRoom ? papersOf(of, { group, tokens, most: most + passed }) : [];
   return papers.filter(({ id }) => !given.has(id)).slice(0, most);

@@ -100,7 +100,7 @@ export interface PendingFacts {
   wasSeen: boolean;
   /** Whether a Node with the name of the instance exists. */
   hasNode: boolean;
-  /** Whether that Node runs the current target. */
+  /** Whether the Node with the name of the instance runs the current target. */
   isWanted: boolean;
 }
 
@@ -123,7 +123,8 @@ export function verdictOn(facts: PendingFacts, now: number): PendingVerdict {
 function onJoin(facts: PendingFacts, now: number): PendingVerdict {
   const { deadline, state, hasNode, isWanted } = facts;
   const until = now + restMs;
-  // A new order may not be visible yet. An instance that was deleted before it joined needs no removal.
+  // The instance was deleted before it joined, or the cloud has not shown it within `graceMs`: nothing is left to
+  // remove.
   if (isGone(facts, now)) return { step: "Gone" };
   // A failed instance never joins.
   if (state === "Failed") return { step: "Remove", why: "the cloud reports that the instance failed", until };
@@ -158,7 +159,7 @@ interface Pair {
 
 /** The pairs of old and new nodes of a NodeVersion. */
 export interface Pairing {
-  /** Old nodes with their replacements: those that annotations record already, and new ones. */
+  /** Old nodes with the new nodes that replace them: pairs that annotations record already, and newly found pairs. */
   pairs: Pair[];
   /** Marks whose partner does not exist any more or belongs to another node. */
   stale: { node: string; mark: "heir" | "donor" }[];

@@ -103,8 +103,8 @@ async function recorded(
 }
 
 /**
- * Returns the machine that the new machine replaces. Instead of an obsolete machine, which the declared size does not
- * count, this is another outdated machine.
+ * Returns the machine that the new machine replaces: `victim`, or another outdated machine if `victim` is obsolete. An
+ * obsolete machine gets no replacement, because the declared size does not count it.
  */
 function replacedFor(
   { asked: { target, version }, seen }: Omit<Place, "pool">,
@@ -172,7 +172,10 @@ async function createRecord(
   }
 }
 
-/** Records that the number of the order is used, before the order is given; returns the updated ScalingGroup. */
+/**
+ * Records on the ScalingGroup that the number in the order's token is used, before the cloud gets the order; returns
+ * the updated ScalingGroup.
+ */
 async function noteNumber(kube: Kube, pool: PoolRef, machine: string): Promise<ScalingGroup> {
   const { group, ledger } = await needAsked(kube, pool);
   const number = numberIn(group.metadata.name, machine);

@@ -13,23 +13,26 @@ import { type PendingNode, pendingNodes, type ScalingGroup, scalingGroups } from
 import { groupFinalizer } from "./ledger.ts";
 import { recordAnnotations } from "./records.ts";
 
-/** Annotation of a ScalingGroup: the time (epoch ms) until which Ostler keeps the cloud from moving its machines. */
+/**
+ * Annotation of a ScalingGroup: the time (epoch ms) until which Ostler keeps the cloud from moving its machines between
+ * zones.
+ */
 const heldAnnotation = "ostler.dev/rebalancing-held-until";
 
 /**
- * A lease is renewed only if this extends it by at least this time (ms), because each write of a ScalingGroup wakes all
- * waits that watch it.
+ * A lease is renewed only if this extends it by at least this time (ms), because after each write of a ScalingGroup all
+ * activities that wait for its changes read again.
  */
 const renewMs = 1_800_000;
 
-/** Returns whether Ostler keeps the cloud from moving machines of the group. */
+/** Returns whether Ostler keeps the cloud from moving machines of the group between zones. */
 export function isRebalancingHeld({ metadata }: Pick<ScalingGroup, "metadata">): boolean {
   return metadata.annotations?.[heldAnnotation] !== undefined;
 }
 
 /**
- * Returns whether open orders keep the group above its declared size: the cloud would then end machines of its fullest
- * zone, even while the rollout is halted.
+ * Returns whether open orders keep the group above its declared size. If rebalancing were resumed then, the cloud would
+ * end machines of the fullest zone, even while the rollout is halted.
  */
 export function hasOpenOrders({ spec }: Pick<ScalingGroup, "spec">, records: readonly PendingNode[]): boolean {
   return records.some(({ metadata: { annotations = {} }, spec: { groupID } }) =>
@@ -38,7 +41,10 @@ export function hasOpenOrders({ spec }: Pick<ScalingGroup, "spec">, records: rea
   );
 }
 
-/** Suspends the moves in all groups of a NodeVersion in which the cloud moves machines, until a time (epoch ms). */
+/**
+ * Suspends the moves of machines between zones until a time (epoch ms), in all groups of a NodeVersion in which the
+ * cloud makes such moves.
+ */
 export function holdRebalancing(kube: Cluster, { version, until }: { version: string; until: number }): Promise<void> {
   return attempting(`suspend the rebalancing of the groups of NodeVersion "${version}"`, async () => {
     const own = (await groupsOf(kube, version)).filter(({ metadata }) => !metadata.deletionTimestamp);
@@ -58,7 +64,10 @@ export function holdRebalancing(kube: Cluster, { version, until }: { version: st
   });
 }
 
-/** Resumes the moves in all groups of a NodeVersion in which Ostler suspended them, and that have no open orders. */
+/**
+ * Resumes the moves of machines between zones, in all groups of a NodeVersion in which Ostler suspended them, and that
+ * have no open orders.
+ */
 export function letRebalancingGo(kube: Cluster, { version }: { version: string }): Promise<void> {
   return attempting(`resume the rebalancing of the groups of NodeVersion "${version}"`, async () => {
     const held = (await groupsOf(kube, version)).filter(isRebalancingHeld);
@@ -69,7 +78,8 @@ export function letRebalancingGo(kube: Cluster, { version }: { version: string }
 }
 
 /**
- * Resumes the moves in groups without open orders if Ostler suspended them and the hold has ended at `now` (epoch ms).
+ * Resumes the moves of machines between zones, in groups in which Ostler suspended them until a time before `now`
+ * (epoch ms), and that have no open orders.
  */
 export async function endOldRebalancingHolds(
   kube: Cluster,
@@ -99,7 +109,7 @@ export async function allOf<T>(items: Iterable<T>, work: (item: T) => Promise<vo
   if (refusals.length > 0) throw refusals[0];
 }
 
-/** Resumes the moves in a group if Ostler suspended them. */
+/** Resumes the moves of machines between zones in a group, if Ostler suspended them. */
 export async function resume(kube: Cluster, object: ScalingGroup): Promise<void> {
   if (!isRebalancingHeld(object)) return;
   const driver = await kube.cloud.driver();

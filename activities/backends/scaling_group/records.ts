@@ -10,7 +10,7 @@ import { groupKeyOf, type Instance } from "../../clouds/driver.ts";
 
 /** Facts for which a PendingNode has no field. */
 export const recordAnnotations = {
-  /** The ID of a machine whose record has another name. */
+  /** ID of the ordered machine; missing if the record has that ID as its name. */
   machine: "ostler.dev/machine",
   /** The machine that the ordered machine replaces. */
   donor: "ostler.dev/donor",

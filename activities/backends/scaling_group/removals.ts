@@ -293,7 +293,7 @@ async function deleteNode(kube: Kube, { nodes }: CloudSight, providerId: string)
   try {
     await ifFound(kube.core.deleteNode({ name: node.name, body: { preconditions: { uid: node.uid } } }));
   } catch (error) {
-    if (statusOf(error) !== 409) throw error; // a newer node of this name
+    if (statusOf(error) !== 409) throw error; // 409: the Node of this name has another UID, so it is a newer node
   }
 }
 

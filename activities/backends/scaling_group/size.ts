@@ -17,8 +17,8 @@ export function isReached({ id, providerId }: Order, instances: readonly Instanc
 }
 
 /**
- * Returns the orders for each of which the group is one larger now, because no removal of the new or the replaced
- * machine has made it smaller again.
+ * Returns the orders that have made the group larger by one machine each, and for which no removal of the new or the
+ * replaced machine has made the group smaller again.
  */
 export function openOrders({ instances, records: { orders, removals } }: Pick<Seen, "instances" | "records">): Order[] {
   const gone = new Set(removals.filter(({ shrinks }) => shrinks).map(({ member }) => member));
@@ -26,7 +26,7 @@ export function openOrders({ instances, records: { orders, removals } }: Pick<Se
   return orders.filter((order) => {
     const { id, donor, goal, isSettled } = order;
     if (donor === undefined || isSettled || gone.has(id) || !isReached(order, instances)) return false;
-    // The instance of a withdrawn order was created after all; its old machine has another replacement, or stays.
+    // A withdrawn order counts while its instance exists, because its old machine stays or has another replacement.
     return goal === "Leave" ? alive.has(id) : alive.has(donor) || !gone.has(donor);
   });
 }

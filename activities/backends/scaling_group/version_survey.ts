@@ -98,7 +98,7 @@ export function surveyNodeVersion(
       isRebalancingHeld(group) && !(standing.includes(group.metadata.name) && hasOpenOrders(group, records))
     );
     const stages = stagesOf(progress, { nodes: fleet.nodes, target, pending });
-    // Control planes do not count here, because the workflow reads their stage.
+    // Groups of control planes do not count, because the workflow reads the progress of their stage from `stages`.
     const isDone = isStageDone(stages.Workers);
     const isAllDone = isDone && isStageDone(stages.ControlPlane);
     return survey(version, {
@@ -130,8 +130,8 @@ function saysOf(
 
 function survey(version: NodeVersion, seen: Seen): Present {
   const facts = { digest: hashOf(askedBy(version)), released: releasedStage(version) ?? null, ...seen };
-  // A worker without hands may survey, and one with hands may wait for a change: if their fingerprints differed, each
-  // wait would end at once.
+  // The fingerprint must not depend on the worker: a worker without hands (`docs/explanation/hands.md`) may survey, and
+  // a worker with hands may wait for a change. If their fingerprints differed, each wait would end at once.
   const ofAnyWorker = { ...facts, upgrade: upgradeStateOf(version) };
   const fingerprint = createHash("sha256").update(JSON.stringify(ofAnyWorker)).digest("hex").slice(0, 16);
   return { state: "Present", fingerprint, ...facts };
@@ -286,8 +286,8 @@ async function troubleWith(
     return stopped({ reason: "GroupClaimedTwice", message });
   }
   const seen = await readInCloud(kube, groups);
-  // A problem of the cloud comes first, because without the cloud's answer the nodes are unknown; with a Kubernetes
-  // version that is too new, they are known and outdated.
+  // A problem of the cloud is reported first, because the nodes are unknown without the cloud's answer. With a
+  // Kubernetes version that is too new, the nodes are known and count as outdated.
   return seen.trouble ? seen : { ...seen, trouble: await newerThanServer(kube, version) };
 }
 
@@ -300,7 +300,7 @@ async function readInCloud(kube: Cluster, groups: readonly ScalingGroup[]): Prom
     if (groups.length === 0) return { trouble: null, isRebalancing };
     const driver = await kube.cloud.driver();
     const found = await abreast(width, [...groups], ({ spec }) => driver.group(spec.groupId));
-    // A group that is being deleted is never rolled, so nothing holds it.
+    // A group that is being deleted does not count: it is never rolled, so Ostler never suspends its rebalancing.
     isRebalancing = found.some((group, nth) => group?.rebalances && !groups[nth]?.metadata.deletionTimestamp);
     const missing = groups.find((_, nth) => found[nth] === undefined);
     if (!missing) return { trouble: null, isRebalancing };

@@ -80,7 +80,10 @@ function slim(metadata: GroupFacts["metadata"]): GroupFacts["metadata"] {
   return { ...metadata, annotations: Object.fromEntries(annotations) };
 }
 
-/** Returns whether a group has a run, which also reports a missing NodeVersion and cleans up before a deletion. */
+/**
+ * Returns whether a group needs a workflow run, which also reports a missing NodeVersion and cleans up before a
+ * deletion.
+ */
 function isServed(group: GroupFacts, version: VersionFacts | undefined): boolean {
   if (group.metadata.deletionTimestamp) return group.metadata.finalizers?.includes(groupFinalizer) ?? false;
   return version === undefined || targetOf(group, version) !== undefined;

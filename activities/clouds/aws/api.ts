@@ -37,7 +37,7 @@ const passing = [
   ...["RequestThrottled", "RequestThrottledException", "TooManyRequestsException", "EC2ThrottledException"],
   ...["ScalingActivityInProgress", "ScalingActivityInProgressFault", "ResourceContention", "ResourceContentionFault"],
   ...["IdempotentCallInProgress", "IdempotentCallInProgressFault", "RequestExpired", "RequestTimeout"],
-  // Failed launches report these without a status.
+  // AWS reports these codes for failed launches, without an HTTP status.
   ...["InternalError", "InternalFailure", "ServerInternal", "ServiceUnavailable", "Unavailable"],
 ];
 /** Codes of wrong credentials or missing permissions, besides all answers with a status of 401 or 403. */

@@ -28,7 +28,7 @@ export class AwsInstances {
 
   constructor(private readonly api: AwsApi, private readonly ground: Ground) {}
 
-  /** Lists by launch time, which has whole seconds, and instances of the same second by id; without terminated ones. */
+  /** Lists the instances of a group that are not terminated, by launch time (in whole seconds) and then by id. */
   async list(group: string): Promise<Instance[]> {
     const found = await this.ground.groups.need(group);
     const members = new Map(found.Instances?.map((each) => [each.InstanceId, each]));
@@ -91,7 +91,7 @@ export class AwsInstances {
     if (["Terminating", "Terminated"].includes(instanceOf(known, undefined).state)) await closeJournal(journal);
   }
 
-  /** Returns a journal in this process's memory. */
+  /** Returns a journal in this process's memory, for an order that comes without one. */
   #remembered(group: string, token: string): Journal {
     const key = JSON.stringify([groupKeyOf(group), token]);
     const read = (): string => this.#journals.get(key) ?? "";
@@ -106,8 +106,8 @@ export class AwsInstances {
   }
 
   /**
-   * Terminates an instance. Does not repeat the request for one that is terminating already, because with `shrinks`
-   * each request would decrease the group's size.
+   * Terminates an instance. Does not repeat the request for an instance that is terminating already, because with
+   * `shrinks` each request would decrease the group's size.
    */
   async remove(
     { group, providerId, shrinks }: { group: string; providerId: string; shrinks: boolean },

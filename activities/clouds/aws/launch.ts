@@ -17,7 +17,7 @@ interface Launch {
   group: AutoScalingGroup;
   token: string;
   clusterTag: string;
-  /** The zone that the instance must have; any zone if the group does not have this one. */
+  /** The zone that the instance must have; any zone if the group does not have this zone. */
   zone?: string;
   journal: Journal;
   /** Lists the instances of the group. */
@@ -51,7 +51,10 @@ export function checkToken({ group, token }: { group: string; token: string }): 
 const repeatMs = 600_000;
 /** Maximum difference between clocks, and the time in which EC2 may not list a new instance, in milliseconds. */
 const [skewMs, lagMs] = [300_000, 120_000];
-/** Steps after which the caller must retry, because another process keeps changing the journal. */
+/**
+ * Steps after which the caller must retry: another process keeps changing the journal, the record of the order's
+ * attempts.
+ */
 const mostSteps = 100;
 
 /**
@@ -78,7 +81,8 @@ export async function launchOnce(api: AwsApi, launch: Launch): Promise<Launched>
     const isFirst = text === opened;
     opened = undefined;
     const answer = await answerOf(api, { ...launch, ...open, number, attempt }).catch(async (error: unknown) => {
-      // A refused first request launched nothing; before a refused repetition, an earlier request may have launched.
+      // A refused first request launched nothing; before a refused repetition, an earlier request may have launched an
+      // instance.
       const isUnlaunched = isFirst && ["AccessDenied", "CloudRefused"].includes(failureTypeOf(error));
       if (isUnlaunched) await launch.journal.write({ from: text, to: textOf({ number, open: undefined }) });
       throw error;
@@ -104,7 +108,8 @@ export async function endAttempt(api: AwsApi, launch: Omit<Launch, "zone">): Pro
   if (!open) return;
   const attempt = `find out whether an unfinished launch attempt in "${nameOf(launch.group)}" created an instance`;
   const answer = await answerOf(api, { ...launch, ...open, number, attempt }).catch((error: Error) => {
-    // An earlier request of the attempt may have launched; the list of instances shows that some minutes later.
+    // A refusal is thrown as Transient, because an earlier request of the attempt may have launched an instance, which
+    // the list of instances shows some minutes later.
     throw failureTypeOf(error) === "CloudRefused" ? unavailable(error.message) : error;
   });
   if (answer && "id" in answer) await marked(api, { ...answer, token: launch.token });
@@ -147,7 +152,7 @@ async function launchIn(
 ): Promise<LaunchInstancesResult | undefined> {
   const AutoScalingGroupName = nameOf(group);
   // AWS gets a hash, because a token may be longer than AWS accepts, and other clusters of the account may use the same
-  // one.
+  // token.
   const named = JSON.stringify([clusterTag, AutoScalingGroupName, token, zone, number]);
   const ClientToken = createHash("sha256").update(named).digest("hex");
   const asked = { AutoScalingGroupName, RequestedCapacity: 1, ClientToken, AvailabilityZones: [zone] };
@@ -159,10 +164,9 @@ async function launchIn(
 }
 
 /**
- * Returns the instance of an attempt whose request cannot be repeated: the one that another call has tagged with the
- * order's token. Otherwise returns the first one that was launched in the attempt's zone and time and has no order's
- * tag, or undefined if there is none. Throws Transient until all instances of that time are listed, and other orders have tagged
- * theirs.
+ * Returns the instance of an attempt if its request cannot be repeated: the instance with the order's token as a tag,
+ * or else the first untagged instance that was launched in the attempt's zone and time; undefined without one. Throws
+ * Transient until EC2 lists all instances of that time, and other orders have tagged theirs.
  */
 async function launchedBefore({ listed, token, zone, since, attempt }: Asked): Promise<Answer | undefined> {
   const last = since + repeatMs + skewMs;

@@ -86,8 +86,8 @@ export class AwsTemplates {
   }
 
   /**
-   * Returns a version that differs only in its image: an existing one, or a new one whose every field is verified.
-   * An old version that Ostler made is not used again, because a discovery may be about to delete it.
+   * Returns a version that differs from `source` only in its image: an existing version, or a new one after a check of
+   * all its fields. An old version that Ostler made is not used again, because a discovery may be about to delete it.
    */
   async #like(source: Version, image: string): Promise<Version> {
     const wanted = plain({ ...source.data, ImageId: image });
@@ -193,6 +193,6 @@ function checkLike(source: Version, made: Version, wanted: ResponseLaunchTemplat
   const attempt = `boot image "${wanted.ImageId}" from template "${bootOf(made).id}"`;
   throw refused(
     "CloudRefused",
-    `Failed to ${attempt}: that template also differs from "${bootOf(source).id}" in ${names}`,
+    `Failed to ${attempt}: besides the image, the template also differs from "${bootOf(source).id}" in ${names}`,
   );
 }

@@ -24,7 +24,8 @@ export function instanceOf(
   return {
     ...{ providerId: providerIdOf(group, idOf(vm)), group, node, state, trouble: troubleOf(vm) },
     image: bootedFrom(storageProfile?.imageReference),
-    // Another API of Azure lists the IP addresses; the network of the instance resolves this name.
+    // The node's name stands for the IP addresses, which only another API of Azure lists; the network of the instance
+    // resolves the name.
     addresses: node === "" ? [] : [node],
     ...(token === undefined ? {} : { token }),
     ...(zone === undefined ? {} : { zone }),

@@ -18,7 +18,7 @@ export interface Sight {
 }
 
 export type Step =
-  /** Return the instance that the order has. */
+  /** Return the instance of the order to its caller. */
   | { do: "Tell"; id: number }
   /** Bind: record the instance of the open order, which is being deleted or was created late. */
   | { do: "Bind"; id: number }
@@ -35,7 +35,10 @@ export type Step =
 /** Milliseconds after an order in which Azure may not list its instance. */
 export const lagMs = 120_000;
 
-/** Milliseconds after which another caller's order is complete or abandoned, so its instance may be in use. */
+/**
+ * Milliseconds after which another caller's order counts as complete or abandoned: it is not withdrawn any more,
+ * because its instance may be in use.
+ */
 const openMs = 3_600_000;
 
 /** Maximum difference between clocks, in milliseconds. */
@@ -59,7 +62,7 @@ export function heirOf(
 ): VirtualMachineScaleSetVM | undefined {
   const { open, orders } = notes;
   if (!open) return undefined;
-  // Checks the time too, because a list of many pages may have missed the highest id.
+  // Checks the creation time too, because `after` may be too low: a list of many pages may have missed the highest id.
   const isFresh = (vm: VirtualMachineScaleSetVM): boolean => {
     const made = vm.timeCreated?.getTime() ?? open.since;
     const isInTime = made > open.since - skewMs && made < open.since + latestMs;
@@ -73,7 +76,8 @@ export function heirOf(
 
 /**
  * Completes the open order of any caller, because an abandoned order would block all later ones. An order stays open
- * until the next one, because each update of a set competes with those of other clients.
+ * until the request for the next order closes it: this saves an update of the set, which would compete with updates of
+ * other clients.
  */
 function stepOf(sight: Sight, open: OpenOrder, token: string): Step {
   if (open.failed) {
@@ -84,7 +88,8 @@ function stepOf(sight: Sight, open: OpenOrder, token: string): Step {
   const isOwn = open.token === token;
   const isRecent = isOwn || sight.now < open.since + openMs;
   if (heir) {
-    // Only the caller's own order is condemned: the caller of another order may know its instance, and then removes it.
+    // Condemns only an instance of the caller's own order: the caller of another order may know its instance, and then
+    // removes that instance itself.
     const isFailed = isOwn && heir.provisioningState?.toLowerCase() === "failed";
     const [code = ""] = (isFailed ? lackIn(heir.instanceView?.statuses ?? []) : "").split(":");
     if (code) return { do: "Condemn", id: idOf(heir), code };
@@ -96,7 +101,8 @@ function stepOf(sight: Sight, open: OpenOrder, token: string): Step {
     return { do: "Wait", says: `order "${open.token}" does not have an instance yet` };
   }
   const late = isOwn ? heirOf(sight, Infinity) : undefined;
-  // The caller has no instance yet, so the one that Azure created late counts for it.
+  // The caller has no instance yet, so an instance that Azure created more than `openMs` after the order counts as the
+  // instance of the order.
   if (late) return { do: "Bind", id: idOf(late) };
   if (sight.lack && isRecent) return { do: "Withdraw", size: sight.size - (isShort(sight) ? 1 : 0), says: sight.lack };
   // The set has all its instances, so another client has lowered its size since.

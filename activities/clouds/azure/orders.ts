@@ -52,7 +52,7 @@ export class AzureOrders {
     const { group, token, patience } = call;
     const look = await this.#look(group);
     const isOpen = look.notes.open?.token === token;
-    // This call was to end the order, and another process has done so.
+    // This call was about to end its order without an instance, and another process has ended the order meanwhile.
     if (call.lost !== "" && !isOpen) return { outcome: "NoCapacity", says: call.lost };
     const step = nextStep(look, token);
     if (step.do === "TakeBack" && isOpen) call.lost = step.says;
@@ -154,7 +154,9 @@ function told({ set, vms }: Look, id: number, token: string): Ordered {
   return { outcome: "Ordered", instance: vm ? instanceOf(set, vm, token) : unseen(set, id, token) };
 }
 
-/** Throws Transient if Azure reports missing capacity, although a change that creates no instance needs none. */
+/**
+ * Throws Transient if Azure reports missing capacity for a change that creates no instance, and so needs no capacity.
+ */
 function settled(set: VirtualMachineScaleSet, outcome: Outcome): void {
   if (outcome.is === "NoRoom") throw unavailable(`Failed to update scale set "${nameOf(set)}": ${outcome.says}`);
 }

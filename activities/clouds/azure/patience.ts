@@ -11,14 +11,14 @@ export class Patience {
   readonly #most: number;
   #next: number;
 
-  /** The first retry is after a twentieth of the time, and two retries are at most two fifths of it apart. */
+  /** Sets the intervals between retries: a twentieth of `patienceMs` at first, two fifths of `patienceMs` at most. */
   constructor(private readonly of: Pick<Place, "signal" | "patienceMs">) {
     const { patienceMs = defaultMs } = of;
     this.#until = Date.now() + patienceMs;
     [this.#next, this.#most] = [patienceMs / 20, patienceMs * 2 / 5];
   }
 
-  /** Throws `line` as Transient if the deadline is before the next retry. */
+  /** Throws Transient with the message `line` if the deadline is before the next retry. */
   check(line: string): void {
     if (this.#isOver()) throw unavailable(line);
   }

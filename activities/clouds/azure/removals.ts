@@ -21,7 +21,10 @@ interface Removal {
 export class AzureRemovals {
   constructor(private readonly sets: ScaleSets, private readonly place: Place) {}
 
-  /** Does not repeat the deletion of an instance that is being deleted, because that could reduce the size again. */
+  /**
+   * Removes an instance. Does not delete an instance that is already being deleted, because Azure could reduce the size
+   * again.
+   */
   async remove({ group, providerId, shrinks }: Removal): Promise<"Going" | "Gone"> {
     const parts = partsOf(providerId);
     if (!parts) return "Gone";

@@ -30,7 +30,7 @@ type Operation = compute_v1.Schema$Operation;
 
 /** Timeout of a call, in milliseconds. */
 const patienceMs = 10_000;
-/** Timeout of an operation, which continues at Google after that. */
+/** Milliseconds to wait for the end of an operation; the operation itself continues at Google after that. */
 const operationMs = 10_000;
 
 export class GoogleApi {
@@ -106,9 +106,10 @@ export class GoogleApi {
     const { signal } = this.place;
     try {
       const ends = AbortSignal.any([AbortSignal.timeout(patienceMs), ...(signal ? [signal] : [])]);
-      // The race ends the call at its deadline: the library requests credentials without the signal.
+      // The race ends the call at its deadline, because the library does not pass the signal to its requests for
+      // credentials.
       const { data } = await Promise.race([call(this.compute, { signal: ends }), endOf(ends)]);
-      // Only an object is an answer of Google; a truncated answer, or one of a proxy, is text.
+      // Only an object is an answer of Google; a truncated answer, or an answer of a proxy, is text.
       if (typeof data === "object" && data !== null) return { data };
       return { codes: [], says: "the response is incomplete, or not from Google", status: undefined };
     } catch (error) {

@@ -11,7 +11,7 @@ export interface Group {
   id: string;
   manager: Manager;
   labels: Record<string, string>;
-  /** The autoscaler that changes the group's size, in any mode. */
+  /** The autoscaler of the group, also if its mode is OFF; undefined without one. */
   autoscaler: Autoscaler | undefined;
 }
 
@@ -76,7 +76,7 @@ export function hasState({ preservedStateFromPolicy, preservedStateFromConfig }:
   return isKept(preservedStateFromPolicy) || isKept(preservedStateFromConfig);
 }
 
-/** Returns whether a preserved state has entries; an instance that was created by name has an empty one. */
+/** Returns whether a preserved state has entries; an instance that was created by name has an empty preserved state. */
 function isKept(state: object | null | undefined): boolean {
   return Object.values(state ?? {}).some((each) => Object.keys(each ?? {}).length > 0);
 }

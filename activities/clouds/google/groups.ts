@@ -39,7 +39,7 @@ export class GoogleGroups {
     if (found) return found;
     throw refused(
       "CloudRefused",
-      `Failed to use instance group manager "${id}": this cluster does not have one of that name`,
+      `Failed to use instance group manager "${id}": this cluster does not have an instance group manager of that name`,
     );
   }
 

@@ -37,7 +37,9 @@ export class GoogleMachines {
     return found;
   }
 
-  /** Reads each disk once, because the image of a disk never changes. */
+  /**
+   * Returns the images of the boot disks by machine; reads each disk once, because the image of a disk never changes.
+   */
   async #imagesOf(zone: string, vms: readonly Vm[]): Promise<Map<string, string>> {
     const found = new Map(vms.map((vm) => [keyOf(zone, vm), this.#known.get(keyOf(zone, vm)) ?? ""]));
     const strangers = vms.filter((vm) => !found.get(keyOf(zone, vm)));

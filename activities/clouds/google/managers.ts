@@ -22,7 +22,7 @@ export class GoogleManagers {
         instanceGroupManagers.aggregatedList({ ...asked, ...next }, options),
       of: ({ items, unreachables }) => {
         const scopes = Object.values(items ?? {});
-        // A scope without managers has this warning; any other can mean that the list is incomplete.
+        // A scope without managers has this warning; any other warning can mean that the list is incomplete.
         const isAsked = scopes.every(({ warning }) => (warning?.code ?? "NO_RESULTS_ON_PAGE") === "NO_RESULTS_ON_PAGE");
         isComplete &&= isAsked && (unreachables ?? []).length === 0;
         return scopes.flatMap(({ instanceGroupManagers }) => instanceGroupManagers ?? []);
@@ -32,7 +32,8 @@ export class GoogleManagers {
   }
 
   /**
-   * Lists the autoscalers of all zones and regions that answer, by path; those of the others must be read one by one.
+   * Lists the autoscalers of all zones and regions that answer, by path; autoscalers of the other zones and regions
+   * must be read one by one.
    */
   async autoscalers(): Promise<Map<string, Autoscaler>> {
     const asked = { project: this.api.project, returnPartialSuccess: true };
@@ -115,7 +116,7 @@ export class GoogleManagers {
     });
   }
 
-  /** Returns the autoscaler of a group, in any mode; undefined if it does not exist. */
+  /** Returns the autoscaler of a group, also if its mode is OFF; undefined if the group has none. */
   autoscaler({ kind, where }: GroupPlace, name: string): Promise<Autoscaler | undefined> {
     const asked = { project: this.api.project, autoscaler: name };
     return this.api.find({

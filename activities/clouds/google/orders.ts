@@ -13,7 +13,7 @@ import { nameOfOrder } from "./names.ts";
 import { failureOf, isKnown, isWithoutRoom, type Refusal, refusalIn } from "./refusal.ts";
 import { templateOf } from "./templates.ts";
 
-/** Milliseconds to wait for a failure for lack of capacity; later failures are reported with the instance. */
+/** Milliseconds to wait for an error that reports missing capacity; later errors are reported with the instance. */
 const roomMs = 8_000;
 
 export class GoogleOrders {

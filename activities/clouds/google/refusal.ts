@@ -79,7 +79,7 @@ export function failureOf(refusal: Refusal, attempt: string): Error {
   const line = `Failed to ${attempt}: ${says}`;
   const isUnknown = status === 401 || /default credentials|invalid_grant|invalid_client/.test(says);
   if (isUnknown) return denied(line);
-  // The SDK detects credentials of another universe of Google than the configured one.
+  // With this error, the SDK rejects credentials of another universe domain of Google than the configured one.
   if (/universe domain/i.test(says)) return refused("CloudRefused", line);
   if (isFinal(refusal)) return refused("CloudRefused", line);
   return status === 403 && !codes.some(isPassing) ? denied(line) : unavailable(line);

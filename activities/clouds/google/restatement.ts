@@ -55,7 +55,7 @@ export function restatementOf(
   throw refused("CloudRefused", `${attempt}: ${state}`);
 }
 
-/** Returns the properties with the given input-only fields where they are absent. */
+/** Returns the properties, with the given input-only fields added where they are absent. */
 export function withRestated(properties: Properties, restatement: Restatement): Properties {
   return Object.entries(restatement).reduce(
     (value, [path, given]) => filled(value, path.split("."), given),

@@ -27,7 +27,7 @@ export const outputs = {
   InstanceGroupManagerVersion: ["targetSize.calculated"],
 };
 
-/** The facts of a template that are cached. */
+/** The fields of a template that this process caches. */
 interface TemplateFacts {
   labels: Record<string, string>;
   image: string;
@@ -39,7 +39,7 @@ export function templateOf({ versions, instanceTemplate }: Manager): string {
 }
 
 export class GoogleTemplates {
-  /** Facts by the path of the template. */
+  /** Cached fields, by the path of the template. */
   readonly #facts = new Map<string, TemplateFacts>();
 
   /** `inputOnly` has the values of input-only fields for templates whose metadata has none. */
@@ -101,7 +101,10 @@ export class GoogleTemplates {
     throw unavailable(`Failed to set "${group}" to boot template "${id}": it still boots "${boots}"`);
   }
 
-  /** Returns a template that differs only in its image, in all fields that Google shows; a retry finds it by name. */
+  /**
+   * Returns a template that differs from `source` only in its image, as far as Google shows the fields; a retry finds
+   * the template by its name.
+   */
   async #like(source: Template, image: string): Promise<Template> {
     const copied = withImage(source, image);
     const asked = { path: pathOf(source.selfLink), standard: this.inputOnly };
@@ -117,7 +120,9 @@ export class GoogleTemplates {
     const attempt = `boot image "${image}" from template "${path}"`;
     throw refused(
       "CloudRefused",
-      `Failed to ${attempt}: that template also differs from "${pathOf(source.selfLink)}" in ${names}`,
+      `Failed to ${attempt}: besides the image, the template also differs from "${
+        pathOf(source.selfLink)
+      }" in ${names}`,
     );
   }
 
@@ -190,7 +195,7 @@ function bootOf(template: Template): BootTemplate {
 type Template = compute_v1.Schema$InstanceTemplate;
 type Properties = NonNullable<Template["properties"]>;
 
-/** Hashes of the object that they were read from, so no other object has them. */
+/** Fields with hashes that belong to one template: copies are made without them, and comparisons ignore them. */
 const fingerprints = ["metadata.fingerprint", "tags.fingerprint"];
 
 /** Suffix of names that Ostler generates. */
@@ -206,7 +211,7 @@ function imageOf({ properties }: Template): string {
   return pathOf(bootDisk(properties)?.initializeParams?.sourceImage);
 }
 
-/** Returns all properties that users write, with another image; fields that are unknown here must be kept too. */
+/** Returns all properties that users write, with another image; also copies fields that this code does not know. */
 function withImage(source: Template, image: string): Properties {
   const properties = without(source.properties, outputs.InstanceProperties);
   const disk = bootDisk(properties);

@@ -11,7 +11,10 @@ import type { KeylessTrust } from "./keyless_trust.ts";
 import { promisedAt } from "./log.ts";
 import { isAbout } from "./recorded.ts";
 
-/** The signer as statuses show it, or the fault of the proof, as a clause about "one" of several signatures. */
+/**
+ * The signer as statuses show it, or the fault of the proof: a clause that calls the signature "one", because an image
+ * may have several signatures.
+ */
 export type Verdict = { signedBy: string } | { fault: string };
 
 /** Verifies a keyless signature with the authorities, logs and identities that a spec trusts. */
@@ -37,7 +40,10 @@ export function certifiedSigner(signed: Signed, certified: Certified, trust: Key
 /** The fault of evidence that cannot be read. */
 export const unreadable = { fault: "one has a certificate or a log entry that cannot be read" };
 
-/** Returns the time of the first valid entry (epoch ms), or a clause about "one" signature: why no entry is valid. */
+/**
+ * Returns the time of the first valid entry (epoch ms), or why no entry is valid: a clause that calls the signature
+ * "one".
+ */
 function loggedAt(
   entries: readonly LogEntry[],
   { logs }: KeylessTrust,

@@ -8,8 +8,8 @@ interface Grounds {
 }
 
 /**
- * Returns whether a certificate chains to one of the roots. In the chain, each certificate must be followed by its
- * issuer, so that untrusted input causes no search.
+ * Returns whether a certificate chains to one of the roots. In `chain`, each certificate must be followed by its
+ * issuer, so that an attacker's chain cannot cause a long search for issuers.
  */
 export function isChained(leaf: Certificate, chain: readonly Certificate[], { roots, at }: Grounds): boolean {
   if (!isValid(leaf, at)) return false;

@@ -33,7 +33,7 @@ export interface Cloud {
   partition(name: string, isCut: boolean): Promise<void>;
   /** Makes a machine's kubelet report NotReady if `isIll`, else Ready. Throws if the name is unknown. */
   sicken(name: string, isIll: boolean): Promise<void>;
-  /** Stops all machines in this process; does not change objects of the API server. */
+  /** Stops the activity of the cloud and its machines in this process; does not change objects of the API server. */
   stop(): Promise<void>;
 }
 
@@ -52,7 +52,9 @@ export async function startCloud(options: CloudOptions): Promise<Cloud> {
   return cloud;
 }
 
-/** Time for machine-controller to delete the Node of a deleted Machine; afterwards the cloud deletes it. */
+/**
+ * Seconds that machine-controller has to delete the Node of a deleted Machine; afterwards the cloud deletes the Node.
+ */
 const orphanSeconds = 20;
 
 class LocalCloud implements Cloud {
@@ -124,7 +126,8 @@ class LocalCloud implements Cloud {
     const order = readOrder(virtualMachine);
     if (this.#machines.some((machine) => machine.order.uid === order.uid)) return;
     const namesake = this.#machines.find((each) => each.order.name === order.name && each.view().phase !== "deleted");
-    // The watch may have missed the deletion of an earlier VirtualMachine of this name; its machine is removed first.
+    // If the watch missed the deletion of an earlier VirtualMachine with the same name, the machine of that
+    // VirtualMachine is removed first.
     const before = namesake === undefined ? Promise.resolve() : this.#cancelled(namesake.order.uid);
     const machine = this.#kind(this.#context, order, this.#machines.length + 1);
     this.#machines.push(machine);

@@ -51,7 +51,8 @@ export async function follow<T extends KubernetesObject>(following: Following<T>
   return watch;
 }
 
-// The watch does not report when it connects, so a minute without an error counts as connected.
+// Measures for how many seconds a watch has been failing. A watch does not report that it has connected, so a minute
+// without an error ends the failing period.
 class FailingPeriod {
   #since = 0;
   #last = 0;

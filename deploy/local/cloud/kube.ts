@@ -30,8 +30,8 @@ export function connectWith(kubeconfig: string): Connection {
   return connect(config);
 }
 
-// client-node 2 creates a dispatcher, and thus a TLS connection, for each call. Reflect reads the private method that
-// does this, so that it can be replaced by one that creates a single dispatcher.
+// client-node 2 creates a dispatcher, and thus a TLS connection, for each call. This function replaces the private
+// method that creates the dispatcher by one that always returns the same dispatcher.
 function shareDispatcher(config: KubeConfig): () => Promise<void> {
   const create = Reflect.get(config, "createDispatcher") as CreateDispatcher;
   let shared: Dispatcher | undefined;

@@ -30,8 +30,8 @@ export class Machine implements CloudMachine {
     this.#context = context;
     this.#facts = { name: order.name, ordinal, image: order.image };
     this.#signal = AbortSignal.any([context.signal, this.#life.signal]);
-    // The durations are drawn when the machine is created, so that the order of later events does not decide which
-    // machine is slow. They depend on the machine's ordinal, because its name is random.
+    // A machine's durations are chosen at its creation, so that the order of later events does not change them. The
+    // durations depend on the machine's ordinal, because its name differs between runs with the same seed.
     const random = randomStream(context.seed, `machine/${ordinal}`);
     this.#bootSeconds = between(random, context.script.current.bootSeconds);
     this.#readySeconds = between(random, context.script.current.readySeconds);
@@ -193,7 +193,7 @@ export class Machine implements CloudMachine {
 
   #isStruck(kind: "no-instance" | "no-boot" | "no-join" | "not-ready"): boolean {
     const isStruck = this.#context.script.strike(kind, this.#facts) !== undefined;
-    if (isStruck) this.#log(`stopped by script: ${kind}`);
+    if (isStruck) this.#log(`stopped by fault ${kind} of the simulation`);
     return isStruck;
   }
 

@@ -6,7 +6,7 @@ import type { Link } from "./link.ts";
 import { Hopeless, persist, rest } from "./patience.ts";
 import type { CloudScript } from "./script.ts";
 
-/** Where and how the pods of a machine run. */
+/** The simulated machine whose pods a PodRunner runs. */
 interface PodHost {
   connection: Connection;
   nodeName: string;

@@ -28,7 +28,7 @@ export interface Fault {
 
 /** The behavior of the machines of a simulated cloud, including their faults. */
 export interface CloudScript {
-  /** Seconds from VirtualMachine to kubelet start, without the duration of API calls. */
+  /** Seconds from the creation of a VirtualMachine to the start of its kubelet, without the duration of API calls. */
   bootSeconds: Range;
   /** Seconds from the registration of a Node until it is Ready. */
   readySeconds: Range;

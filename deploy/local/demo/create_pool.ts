@@ -5,7 +5,7 @@ import { guestObjects, guests, machineDeployment, type Manifest, pool, type Pool
 import { runPage } from "./runs.ts";
 import type { Scene } from "./scene.ts";
 
-/** Longer than the whole demo, because `Waits` ends every wait at the time limit of the demo. */
+/** Longer than a typical demo, so that the time limit of the demo (`Waits.limit`) ends a wait before this timeout. */
 const timeoutMs = 3_600_000;
 
 /**

@@ -105,7 +105,8 @@ async function onGround(demo: Demo, ground: Ground, prepared: Prepared): Promise
   });
 }
 
-// Like the site, the ground is not awaited by `Waits.until`, because an interrupted start still has to clean up.
+// Uses `Waits.during`, which keeps waiting after the demo was interrupted, because an interrupted start of the
+// machines' environment still has to clean up.
 async function openGround(
   { options, narrator, waits, directory }: Demo,
   tools: Record<ToolName, string>,
@@ -146,14 +147,15 @@ async function findTools({ narrator, waits }: Demo, names: readonly ToolName[]):
   }
 }
 
-/** Short times for pods, because stories are about decisions and not about pods. */
+/** Short durations for nodes and pods, because stories show the decisions of Ostler, not the start of pods. */
 const quick = { readySeconds: { min: 0.1, max: 0.5 }, podStartSeconds: 0.2, maxPodGraceSeconds: 1 };
 
 async function openSite({ options, narrator, waits, directory }: Demo, tools: Tools, ground: Ground): Promise<Site> {
   const { seed, bootSeconds, story: name } = options;
   const script = { bootSeconds: { min: bootSeconds * 0.7, max: bootSeconds * 1.3 } };
   const { temporal } = ground.premises ?? {};
-  // The site is not awaited by `Waits.until`, because an interrupted start still has to stop its processes.
+  // `Waits.during` keeps waiting after the demo was interrupted, because an interrupted start of the cluster still has
+  // to stop its processes.
   return await waits.during(
     "the stack",
     startSite({
@@ -187,7 +189,7 @@ async function tellStory(
   await createPool(scene, { ...ground.shape, replicas, release: first }, ground.guestImage);
   durations.create = stopwatch.lap();
   observer.arm();
-  narrator.say("4/5 Change the pool: machines are replaced one by one, and the worker is killed on the way");
+  narrator.say("4/5 Change the pool: machines are replaced one by one, and the worker is killed during the rollout");
   await changePool(scene, { replicas, releases: ground.releases });
   durations.roll = stopwatch.lap();
   await fleet.stop();
@@ -224,7 +226,7 @@ export class ToolLines {
   take({ tool, state, detail, seconds }: ToolProgress): readonly LiveLine[] {
     const isDone = state === "found" || state === "built";
     const text = `${tool.padEnd(24)} ${state}${isDone ? "" : ` ${detail}`}`;
-    // The output of a build changes all the time, so it is an aside, which only a terminal shows.
+    // The output of a build changes all the time, so the line has it as `aside`, which only a terminal shows.
     const line = state === "building"
       ? { key: tool, text: `${tool.padEnd(24)} building`, aside: ` ${seconds.toFixed(0)} s  ${detail.slice(0, 60)}` }
       : { key: tool, text };

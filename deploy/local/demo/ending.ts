@@ -14,7 +14,7 @@ export interface Course {
 /** Exit code and last output of a demo. */
 export interface Ending {
   readonly exitCode: number;
-  /** Whether the directory stays, so that people can read the logs. */
+  /** Whether the directory of the demo is kept, so that people can read the logs. */
   readonly keepsDirectory: boolean;
   readonly text: string;
   /** The object that `--json` prints if the demo ended without a report; undefined otherwise. */

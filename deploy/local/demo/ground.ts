@@ -18,17 +18,19 @@ export interface Ground {
   /** Fields of the pool's MachineDeployment in addition to replicas and release. */
   readonly shape: Pick<PoolShape, "profile" | "operatingSystem" | "annotations">;
   readonly releases: readonly [first: Release, next: Release];
-  /** Image of the guest pods; undefined if no container runs. */
+  /**
+   * Image of the guests, the pods that run on the machines during a story; undefined if the machines run no containers.
+   */
   readonly guestImage?: string;
-  /** Host on which machines boot in containers; undefined if none does. */
+  /** Host on which machines boot in containers; undefined if all machines are simulated. */
   readonly host?: ContainerHost;
-  /** Scaling groups of a cloud; undefined if a story has none. */
+  /** Scaling groups of a cloud; undefined if the story uses none. */
   readonly groups?: GroupGround;
-  /** Simulated nodes that store OS images and boot them; undefined if a story has none. */
+  /** Simulated nodes that store OS images and boot them; undefined if the story uses none. */
   readonly images?: ImageGround;
   /** Settings of Ostler for this environment, in addition to those of machines, groups and images. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** The means to install Ostler on these machines; undefined if the story does not install it. */
+  /** Host, tools and Temporal for a story that installs Ostler on these machines; undefined for other stories. */
   readonly premises?: Premises;
   stop(): Promise<void>;
 }
@@ -57,8 +59,8 @@ export const simulatedGround: Ground = {
 };
 
 /**
- * Returns a ground with machines that boot as containers; throws if no Docker engine can run them, with a message that
- * includes the remedy.
+ * Returns the environment (ground) of a demo whose machines boot as containers; throws if no Docker engine can run
+ * them, with a message that includes the remedy.
  */
 export async function containerGround(groundOptions: GroundOptions): Promise<Ground & { host: ContainerHost }> {
   const { options, programs, onProgress, signal, layouts = [] } = groundOptions;

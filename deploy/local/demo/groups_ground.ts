@@ -11,7 +11,7 @@ import { firstRelease, nextRelease } from "./pool_objects.ts";
 export const nextImage = "image-2";
 export const nextComponents = "components-2";
 
-/** Kubelet versions by the components of machines that really boot. */
+/** The kubelet version that belongs to each reference of components, for machines that really boot. */
 export const kubelets: Readonly<Record<string, string>> = {
   [first.components]: firstRelease.kubelet,
   [nextComponents]: nextRelease.kubelet,
@@ -19,15 +19,15 @@ export const kubelets: Readonly<Record<string, string>> = {
 
 const labels = { kind: "scaling-group" };
 
-/** Returns a ground with simulated machines, which exist only as objects of the API server. */
+/** Returns an environment (ground) with simulated machines, which exist only as objects of the API server. */
 export function simulatedGroups(): Ground {
   const groups = new GroupGround({ labels });
   return { ...simulatedGround, groups, stop: () => groups[Symbol.asyncDispose]() };
 }
 
 /**
- * Returns a ground with machines that boot as containers, from one build of the machine image for each image that the
- * story's groups use; throws if no Docker engine can run them.
+ * Returns an environment (ground) whose machines boot as containers, from one build of the machine image for each image
+ * that the story's groups use; throws if no Docker engine can run them.
  */
 export async function containerGroups(options: GroundOptions): Promise<Ground> {
   const ground = await containerGround(options);

@@ -16,15 +16,15 @@ export function digestOf(letter: string): string {
   return `sha256:${letter.repeat(64)}`;
 }
 
-/** Returns a ground with simulated nodes in addition to the simulated machines. */
+/** Returns an environment (ground) with simulated nodes in addition to the simulated machines. */
 export function imageNodes(): Ground {
   const images = new ImageGround({ nodes: 12, labels: { pool: "edge" }, booted: digestOf("a") });
   return { ...simulatedGround, images, stop: () => images[Symbol.asyncDispose]() };
 }
 
 /**
- * Returns a ground with containers that boot ostree deployments, and with the image of hands, the pods that execute
- * updates on nodes; throws if no Docker engine can run them.
+ * Returns an environment (ground) with containers that boot ostree deployments, and with the image of hands, the pods
+ * that execute updates on nodes; throws if no Docker engine can run them.
  */
 export async function containerImages(options: GroundOptions): Promise<Ground> {
   await using parts = new AsyncDisposableStack();

@@ -14,7 +14,9 @@ interface InstalledOptions extends GroundOptions {
   readonly directory: string;
 }
 
-/** Builds the image, and returns a ground whose machines can pull it as two versions. */
+/**
+ * Builds the image of Ostler, and returns an environment (ground) whose machines can pull the image as two versions.
+ */
 export async function installedGround({ tools, directory, ...ground }: InstalledOptions): Promise<Ground> {
   const { options, onProgress, signal } = ground;
   onProgress("Building the image of Ostler");

@@ -12,7 +12,10 @@ export class Interruption extends Error {
 
 const exitCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
-/** Calls back at the first signal; a second one exits at once, after which OrphanGuard ends the started processes. */
+/**
+ * Calls `call` at the first SIGINT, SIGTERM or SIGHUP; a second signal exits at once, after which OrphanGuard ends the
+ * started processes.
+ */
 export function onInterruption(call: (interruption: Interruption) => void): void {
   let isStopping = false;
   for (const signal of Object.keys(exitCodes) as (keyof typeof exitCodes)[]) {
@@ -24,7 +27,7 @@ export function onInterruption(call: (interruption: Interruption) => void): void
   }
 }
 
-/** Calls back for an unhandled error, which would otherwise end this process before it has cleaned up. */
+/** Calls `call` for an unhandled error, which would otherwise end this process before it has cleaned up. */
 export function onMishap(call: (failure: Error) => void): void {
   const report = (error: unknown): void => call(error instanceof Error ? error : new Error(String(error)));
   process.on("uncaughtException", report);

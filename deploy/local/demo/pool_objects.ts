@@ -101,8 +101,8 @@ export function providerConfig(osImage: string, operatingSystem: string): object
 }
 
 /**
- * The guests: pods of a Deployment that run on the machines. `needed` of them must stay available during a rollout,
- * which is minAvailable of their PodDisruptionBudget.
+ * The guests: pods of a Deployment that run on the machines. During a rollout, at least `needed` of them must stay
+ * available (minAvailable of their PodDisruptionBudget).
  */
 export const guests = { namespace: "default", name: "guests", replicas: 3, needed: 2 } as const;
 

@@ -1,4 +1,4 @@
-/** Runs all waits of the demo, so that the end of the demo also ends them, and a timeout names the pending ones. */
+/** Runs all waits of the demo, so that the end of the demo ends every wait, and a timeout names the pending waits. */
 export class Waits {
   readonly #ending = new AbortController();
   readonly #pending = new Set<string>();
@@ -34,8 +34,8 @@ export class Waits {
   }
 
   /**
-   * Waits for the work and settles like it, even if the demo ends before. Use it for work that observes the signal
-   * itself, and still has to clean up when the demo ends.
+   * Waits for the work and settles like it, even if the demo ends before. Use this method for work that observes the
+   * signal itself, and still has to clean up when the demo ends.
    */
   async during<T>(what: string, work: Promise<T>): Promise<T> {
     this.#pending.add(what);

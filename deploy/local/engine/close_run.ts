@@ -22,8 +22,8 @@ export async function closeRun(scope: RunScope): Promise<void> {
 }
 
 /**
- * Cleans up after runs whose process died; a failed cleanup does not prevent the others. Throws with all failures. Call
- * it only while no other run opens or closes.
+ * Cleans up after runs (of demos or tests) whose process died; a failed cleanup does not prevent the others. Throws
+ * with all failures. Call this function only while no other run opens or closes.
  */
 export async function closeDeadRuns(scope: RunScope): Promise<void> {
   const failures: unknown[] = [];
@@ -33,7 +33,8 @@ export async function closeDeadRuns(scope: RunScope): Promise<void> {
   }
   if (failures.length > 0) throw new Error(failures.map(reasonOf).join("\n"), { cause: failures[0] });
   if ((await scope.records.living()).length > 0) return;
-  // If settings are still saved although no run remains, the record of the run that saved them was lost.
+  // Kernel settings that are still saved although no run remains are restored here, because the record of the run that
+  // saved them was lost.
   if (Deno.uid() === 0) await scope.hostSettings.restore(writeAsRoot);
 }
 
@@ -64,7 +65,7 @@ function undoSteps(scope: RunScope, record: RunRecord, others: readonly RunRecor
   if (directory !== undefined && isLastOnEngine) {
     steps.push(["Docker engine", () => stopEngine(engineFolders(scope.state, directory), scope.env)]);
   }
-  // The bridge of the network is removed here too, because a killed engine leaves it.
+  // The bridge of the run's network is also removed directly, because a killed engine leaves the bridge behind.
   if (directory !== undefined) steps.push(["network", () => removeBridge(networkName(record.runId), scope.env)]);
   // The settings are restored last, because the engine changes them too, and never while other runs need them.
   if (others.length === 0) steps.push(["kernel settings", () => restoreSettings(scope, socketPath)]);

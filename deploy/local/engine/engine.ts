@@ -21,7 +21,7 @@ export interface EngineOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A Docker engine that can run machines, opened for one run. */
+/** A Docker engine that can run machines, opened for one run of a demo or a test. */
 export interface Engine {
   /** Value for DOCKER_HOST, such as unix:///var/run/docker.sock. */
   readonly socket: string;
@@ -51,8 +51,8 @@ export interface Engine {
  * after its end. Throws an EngineError that lists all checked sockets and the cure, or an aborted signal's reason after
  * the cleanup.
  *
- * `aimTestcontainers` makes testcontainers use the engine, through DOCKER_HOST. Dispose of its result before another
- * engine is opened, because while DOCKER_HOST is set, no other engine is checked.
+ * `aimTestcontainers` makes testcontainers use the engine, through DOCKER_HOST. While DOCKER_HOST is set, no other
+ * engine is checked, so dispose of the result of `aimTestcontainers` before another engine is opened.
  */
 export async function openEngine(options: EngineOptions): Promise<Engine> {
   const { install, onProgress = () => {}, signal } = options;

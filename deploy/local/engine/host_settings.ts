@@ -33,8 +33,8 @@ export class SavedHostSettings {
   }
 
   /**
-   * Saves the current settings, unless settings were already saved since the last boot, because machines may have
-   * changed the current ones.
+   * Saves the current settings. If settings were already saved since the last boot, keeps the saved settings, because
+   * machines may have changed the current settings by now.
    */
   async save(): Promise<void> {
     if (await this.#read() !== undefined) return;
@@ -85,7 +85,8 @@ async function readSettings(proc: string): Promise<HostSettings> {
 async function changedSince(settings: HostSettings, proc: string): Promise<HostSettings> {
   const now = await readSettings(proc);
   const changed = Object.entries(settings).filter(([name, value]) => now[name] !== undefined && now[name] !== value);
-  // Another running engine needs forwarding, regardless of which process enabled it.
+  // IP forwarding is not restored while any Docker engine runs, because the engine needs forwarding, regardless of
+  // which process enabled it.
   const keepsForwarding = await isAnyEngineUp(proc);
   return Object.fromEntries(changed.filter(([name]) => name !== forwarding || !keepsForwarding));
 }

@@ -10,7 +10,10 @@ const scriptTimeoutMs = 30_000;
 /** Runs a shell script in a privileged container in the host's network; returns its output, and throws if it fails. */
 export type HostShell = (script: string) => Promise<string>;
 
-/** Returns a shell that needs no image: its container is empty, and mounts the host's programs read-only. */
+/**
+ * Returns a shell that pulls no image: its container starts from an empty image, and mounts the host's programs
+ * read-only.
+ */
 export function hostShell(api: DockerApi, labels: Readonly<Record<string, string>>): HostShell {
   return async (script) => {
     // The image has a unique name, because another run's shell could remove a shared image before its use here.
@@ -20,7 +23,8 @@ export function hostShell(api: DockerApi, labels: Readonly<Record<string, string
       Image: `${repository}:${tag}`,
       Entrypoint: ["/bin/sh", "-c", script],
       Labels: labels,
-      // With a terminal, the log is the plain output without frames.
+      // With a terminal, Docker's log of the container is the plain output; without a terminal, each part of the log
+      // has a binary header.
       Tty: true,
       HostConfig: { Privileged: true, NetworkMode: "host", Binds: await programBinds() },
     });

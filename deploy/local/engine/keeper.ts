@@ -31,7 +31,7 @@ function readInput(): Input {
       text += chunk;
       if (text.includes("\n")) resolve(JSON.parse(text) as KeeperOrder);
     }
-    end("the input ended");
+    end("the process that uses the Docker engine has ended");
     reject(ended.signal.reason);
   };
   read().catch(reject);

@@ -72,7 +72,7 @@ export class KeeperLink {
     const { exitCode, signalCode } = this.#child;
     return engineError({
       attempt,
-      state: `its keeper process ended with ${signalCode ?? `exit code ${exitCode}`}`,
+      state: `the process that starts and cleans up the engine ended with ${signalCode ?? `exit code ${exitCode}`}`,
       details: [`last lines of "${this.#logPath}":`, await logTail(this.#logPath)],
     });
   }

@@ -31,7 +31,7 @@ interface ChosenEngine extends FoundEngine {
  */
 export async function openRun(scope: RunScope, order: KeeperOrder, signal: AbortSignal): Promise<OpenedRun> {
   return await alone(scope, signal, async () => {
-    // A failed cleanup of another run does not prevent this run.
+    // A failed cleanup after another run is only reported, so that it does not prevent this run.
     const tell = (error: unknown): void => scope.onProgress(reasonOf(error));
     await closeDeadRuns(scope).catch(tell);
     await record(scope, {});
@@ -40,7 +40,8 @@ export async function openRun(scope: RunScope, order: KeeperOrder, signal: Abort
     scope.onProgress(
       `Docker engine ${version} (${driver}) at "unix://${socketPath}"${isOurs ? ", started for this run" : ""}`,
     );
-    // Saves the host's settings for an existing engine; for a started engine, they were saved before its start.
+    // Saves this host's kernel settings if the engine already existed; for an engine that Ostler starts, `ourEngine`
+    // has saved them before the start.
     await scope.hostSettings.save();
     const api = new DockerApi(socketPath);
     const swept = await sweepDeadRuns(api).catch((error: unknown) => (tell(error), []));

@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { isDead, kernelProc, readOwner } from "./owner.ts";
 
 /**
- * The resources of a run on this host, recorded before they are acquired, so that another run can release them after a
- * crash.
+ * The resources of a run (of a demo or a test) on this host, recorded before they are acquired, so that another run can
+ * release them after a crash.
  */
 export interface RunRecord {
   /** Id of the run, eight hexadecimal digits. */

@@ -9,7 +9,7 @@ import { currentOwner, writeOwner } from "./owner.ts";
 import { RunRecords } from "./run_record.ts";
 import { machineLabel, ownerLabel } from "./sweep.ts";
 
-/** The context in which a run is opened and closed. */
+/** The context in which a run (of a demo or a test) is opened and closed. */
 export interface RunScope {
   readonly runId: string;
   readonly owner: string;
@@ -46,7 +46,8 @@ export async function createRunScope(onProgress: (text: string) => void): Promis
  * free.
  */
 export async function alone<T>(scope: RunScope, signal: AbortSignal | undefined, act: () => Promise<T>): Promise<T> {
-  const onWait = (holder: string): void => scope.onProgress(`waiting for ${holder}, which opens or closes an engine`);
+  const onWait = (holder: string): void =>
+    scope.onProgress(`waiting for ${holder}, which starts or stops a Docker engine`);
   using _lock = await takeBuildLock(join(scope.state, "lock"), { onWait, signal });
   return await act();
 }

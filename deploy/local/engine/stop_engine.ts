@@ -48,6 +48,6 @@ async function removeCgroup(path: string): Promise<void> {
     }
     await Deno.remove(path);
   } catch {
-    // The group is absent, or a process in it is still ending; an empty group is harmless.
+    // The cgroup is absent, or a process in the cgroup is still ending; an empty cgroup is harmless.
   }
 }

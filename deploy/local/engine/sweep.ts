@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { DockerApi } from "./docker_api.ts";
 import { isDead, kernelProc, readOwner } from "./owner.ts";
 
-/** Label with the run's id; everything with this label is removed when its run ends. */
+/** Label with the id of a run (of a demo or a test); everything with this label is removed when the run ends. */
 export const machineLabel = "dev.ostler.machine";
 /** Label with the process that owns the run. */
 export const ownerLabel = "dev.ostler.owner";

@@ -61,7 +61,7 @@ export class Installation implements AsyncDisposable {
     for (const [name, path] of Object.entries({ ...tools, deno: process.execPath })) {
       await symlink(path, installation.#place("bin", name));
     }
-    parts.move(); // the installation closes them from now on
+    parts.move(); // from now on, `installation` owns and closes the parts
     return installation;
   }
 
@@ -81,7 +81,8 @@ export class Installation implements AsyncDisposable {
     const places = { temporal: this.temporal.address, registry: this.registry };
     const { setup, install, look } = await installCommands(places);
     await this.run(setup);
-    // --take-ownership, because the site has applied the plain manifests, whose objects the chart has too.
+    // Helm needs --take-ownership, because the cluster already has the objects of the chart: they were applied as plain
+    // manifests at its start.
     await this.run(`${install} --take-ownership --wait --timeout=6m --values=${this.#place("values.json")}`);
     return await this.run(look);
   }

@@ -1,7 +1,10 @@
 /** Tests which addresses a pod of a real machine can reach, from its own network namespace. */
 import type { ContainerHost } from "../machines/container_host.ts";
 
-/** Result of an attempt: `closed` if the host refuses it, `forbidden` if the network does, `silent` after a timeout. */
+/**
+ * Result of an attempt to connect: `closed` if the host refuses the connection, `forbidden` if the network rejects it,
+ * `silent` after a timeout.
+ */
 export type Reach = "open" | "closed" | "forbidden" | "silent";
 
 /** Host and port of a server. */

@@ -146,7 +146,7 @@ export class Relay implements AsyncDisposable {
     const to = connect(this.#to);
     for (const [socket, other] of [[from, to], [to, from]] as const) {
       this.#sockets.add(socket);
-      socket.on("error", () => other.destroy()); // the end of one socket ends both
+      socket.on("error", () => other.destroy()); // an error of one socket ends both
       socket.once("close", () => {
         this.#sockets.delete(socket);
         other.destroy();

@@ -78,8 +78,8 @@ export class TlsDoor {
 
   #letIn(caller: TLSSocket, names: readonly string[], behind: string): void {
     const issuer = String(caller.getPeerCertificate()?.issuer?.CN);
-    // A client that resumes a session of a previous proxy presents its old certificate, which Deno accepts without a
-    // check.
+    // A client that resumes a TLS session of a previous proxy still presents its old certificate, and Deno accepts that
+    // certificate without a check.
     if (!names.includes(issuer)) return void caller.destroy();
     this.#callers.set(caller, issuer);
     caller.once("close", () => void this.#callers.delete(caller));

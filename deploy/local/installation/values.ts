@@ -37,7 +37,8 @@ export function valuesOf({ host, apiPort, noticePort }: Surroundings): object {
       // The API server's Service, and the endpoint of that Service.
       apiServer: { to: [...here, { ipBlock: { cidr: "10.96.0.1/32" } }], ports: [443, apiPort] },
       temporal: { to: here },
-      // This installation's metrics are scraped from the node of each pod, which NetworkPolicies always allow.
+      // No pod can scrape, because namespace "monitoring" does not exist. The demo scrapes each pod from its own node,
+      // whose traffic NetworkPolicies always allow.
       metrics: { from: [{ namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "monitoring" } } }] },
       workerEgress: [{ to: here, ports: [{ port: noticePort, protocol: "TCP" }] }],
     },

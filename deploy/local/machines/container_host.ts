@@ -40,7 +40,9 @@ export interface ContainerHost {
   readonly address: string;
   /** Address range of pods. */
   readonly podNetwork: string;
-  /** Settings of Ostler by environment variable, as any site with its own mirror sets them. */
+  /**
+   * Settings of Ostler by environment variable; any cluster whose machines download from a mirror needs such settings.
+   */
   readonly settings: Readonly<Record<string, string>>;
   /** Annotations for a pool of these machines, whose kubelets share kernel and disk with this host. */
   readonly poolAnnotations: Readonly<Record<string, string>>;
@@ -50,12 +52,13 @@ export interface ContainerHost {
   readonly image: string;
   readonly engine: Engine;
   /**
-   * Builds a variant of the machine image that reports `systemName(build)` as its OS; machines whose order names
-   * `build` as image then boot it.
+   * Builds a variant of the machine image that reports `systemName(build)` as its OS. Machines whose VirtualMachine or
+   * instance names `build` as image then boot this variant.
    */
   addBuild(build: string): Promise<void>;
   /**
-   * Builds the ostree image (`ostree/`); machines whose order names `named` as image then boot its ostree deployment.
+   * Builds the ostree image (`ostree/`). Machines whose VirtualMachine or instance names `named` as image then boot its
+   * ostree deployment.
    */
   addOstree(named: string): Promise<void>;
   /** Returns the names of all machines of this run in the engine, running or not, sorted. */
@@ -149,7 +152,7 @@ class Fleet {
   }
 }
 
-// The settings are not special to container machines: any other site with its own mirror could set the same.
+// These settings are not special to container machines: any other cluster with a mirror of its own could set the same.
 
 /** Returns the settings of Ostler's processes, by environment variable. */
 export function siteSettings(

@@ -11,11 +11,12 @@ import { MachineContainer } from "./machine_container.ts";
 import type { MetadataService } from "./metadata_service.ts";
 import type { PolicyEnforcer } from "./policies/enforcer.ts";
 
-/** Services and images that all container machines of a site share. */
+/** Services and images that all container machines of a host share. */
 export interface ContainerMeans extends PodServices {
   image: string;
   /**
-   * Names of variants of the machine image, by the image that a machine's order names; any other image means `image`.
+   * Names of variants of the machine image, by the image that a machine's VirtualMachine or instance names; for any
+   * other name, the machine boots `image`.
    */
   builds?: ReadonlyMap<string, string>;
   /** Name of the network in the engine. */
@@ -108,7 +109,7 @@ export class ContainerMachine implements CloudMachine {
     const { hypervisor } = this.#context;
     await persist(this.#patience(), () => hypervisor.ensureInstance(this.order));
     const userData = await persist(this.#patience(), () => hypervisor.readUserData(this.order));
-    // A machine that was removed meanwhile must not be started, because nothing would remove it.
+    // A machine that was removed during these calls must not be started, because nothing would remove its container.
     this.#signal.throwIfAborted();
     this.#enter("waiting-for-address");
     this.#starting = this.#switchOn(userData);

@@ -37,7 +37,7 @@ class SystemContainer extends GenericContainer {
   }
 }
 
-// The link keeps its address when it is down, but not its default route.
+// A network link that is taken down keeps its address but loses its default route, so the route is saved and restored.
 const pullPlug = "ip route show default >/run/default-route && ip link set eth0 down";
 const putPlugBack = "ip link set eth0 up && ip route replace $(cat /run/default-route)";
 
@@ -114,7 +114,7 @@ export class MachineContainer {
   /** Shuts the machine down cleanly and boots it again from the same disk. */
   async reboot(): Promise<void> {
     await this.#container.restart({ timeout: 30_000 });
-    this.#isCut = false; // a reboot sets up its network again
+    this.#isCut = false; // the boot has set up the network again
   }
 
   /** Removes machine and disk; an absent machine counts as success. */

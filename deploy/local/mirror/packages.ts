@@ -20,8 +20,8 @@ const indexSeconds = 60;
 const largestIndex = 1024 * 1024;
 
 /**
- * Forwards Debian packages below packages/ unchanged, including signatures; keeps immutable files, and small indexes
- * for a minute.
+ * Serves the paths below packages/: forwards the files of the Debian archives unchanged, including signatures. Keeps
+ * immutable files, and small indexes for a minute.
  */
 export function passPackagesOn({ directory, archives, signal }: PackageOptions): Answer {
   const source = packageSource(archives, signal);

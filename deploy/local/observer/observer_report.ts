@@ -21,7 +21,10 @@ export interface ObserverReport {
   armedAt: string | undefined;
   /** Minimum number of Ready nodes with an existing machine at any moment. */
   readyNodes: { min: number; wanted: number; ok: boolean };
-  /** Maximum number of machines (VirtualMachines) at any moment; `objects` counts Machine objects that are not held. */
+  /**
+   * Maximum number of machines (VirtualMachines) at any moment. `objects` is the maximum number of Machine objects,
+   * without objects that are held and have no instance.
+   */
   machines: { max: number; objects: number; allowed: number; ok: boolean };
   /** Number of times that a secret was missing or without its data. */
   secrets: { watched: string[]; missing: number; ok: boolean };

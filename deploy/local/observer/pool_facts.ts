@@ -26,7 +26,7 @@ const instanceFinalizer = "machine-delete-finalizer";
 
 /**
  * Readers of the one fact that is kept for an object: whether the node is Ready, the instance exists, the machine is
- * not held, or the secret has its data.
+ * not held or has an instance, or the secret has its data.
  */
 export const readers: Record<Kind, FactReader> = {
   nodes: (pool, object) => isOfPool(pool, nameOf(object)) ? isReady(object) : undefined,

@@ -13,7 +13,7 @@ export async function logTail(path: string, { lines = 20, from = 0 }: { lines?: 
     const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.max(size - start, 0)), { position: start });
     return buffer.subarray(0, bytesRead).toString("utf8").trimEnd().split("\n").slice(-lines).join("\n");
   } catch {
-    // A log that cannot be read must not hide the failure whose report includes it.
+    // An unreadable log must not hide the failure that the caller reports together with the log.
     return "";
   }
 }

@@ -15,7 +15,7 @@ export interface ProcessSpec {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly ready: Probe;
-  /** Time from start to ready in milliseconds; default 60 s. */
+  /** Maximum time from start to ready in milliseconds; default 60 s. */
   readonly readyTimeoutMs?: number;
   /** Time between SIGTERM and SIGKILL in milliseconds; default 5 s. */
   readonly graceMs?: number;
@@ -95,7 +95,10 @@ export class SupervisedProcess {
     void run.exit.then((exit) => this.#reportCrash(run, exit));
   }
 
-  /** Sends a signal without waiting; an exit that follows is not a crash. Await `exit` to wait for the end. */
+  /**
+   * Sends a signal without waiting; after any signal other than SIGSTOP and SIGCONT, an exit is not a crash. Await
+   * `exit` to wait for the end.
+   */
   kill(signal: NodeJS.Signals): void {
     if (signal !== "SIGSTOP" && signal !== "SIGCONT") this.#isWanted = false;
     this.#run?.kill(signal);

@@ -49,8 +49,8 @@ const longestPauseAfterProbeMs = 2_000;
 const noAnswer = new Error("the last check did not end in time");
 
 /**
- * Resolves with the result of `probe` when it succeeds; rejects at the deadline with the last reason, or immediately
- * with a final error or the signal's reason.
+ * Resolves with the result of `probe` when it succeeds. Rejects with WaitTimeout, which includes the last reason, at
+ * the deadline or after the last attempt. Rejects immediately with a final error or the signal's reason.
  */
 export async function waitUntil<T>(probe: Probe<T>, options: WaitOptions): Promise<T> {
   const { timeoutMs, signal, pausesMs = defaultPausesMs, attemptMs = defaultAttemptMs } = options;
@@ -64,7 +64,8 @@ export async function waitUntil<T>(probe: Probe<T>, options: WaitOptions): Promi
     const { missing } = outcome;
     if (missing !== noAnswer && !(missing instanceof NotYet) && options.isFinal?.(missing)) throw missing;
     const now = performance.now();
-    // If the deadline interrupted this probe, the reason of the previous one explains more. Timers may fire 1 ms early.
+    // A probe that the deadline interrupted reports no useful reason, so the reason of the previous probe is kept. The
+    // comparison is with 1 ms, because timers may fire 1 ms early.
     if (deadline - now > 1) reason = missing;
     if (tried === options.attempts || now + pauseMs >= deadline) throw expired(options, tried, reason ?? missing);
     const afterProbe = options.pausesMs ? 0 : Math.min(pausePerProbe * (now - begin), longestPauseAfterProbeMs);

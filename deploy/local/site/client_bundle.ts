@@ -5,7 +5,10 @@ import { keptBundle, root } from "./kept_bundle.ts";
 
 const source = "activities/kube/client_node.ts";
 
-/** Returns the Deno flag with which a process loads the bundle; none if `keptBundle` has no folder to keep it. */
+/**
+ * Returns the Deno flag with which a process loads the bundle instead of the package; no flag if neither XDG_CACHE_HOME
+ * nor HOME names a folder for the cache.
+ */
 export async function slimClient(signal?: AbortSignal): Promise<string[]> {
   const path = await keptBundle({
     name: "client-bundle",

@@ -14,7 +14,10 @@ export interface Bundle {
   /** Name of the bundle's folder, also used in messages. */
   name: string;
   file: string;
-  /** Source files and folders, relative to the project; packages are identified by version. */
+  /**
+   * Source files, relative to the project. A change of a source file, or of the version of a package, results in
+   * another bundle.
+   */
   sources: readonly string[];
   /** Returns the arguments with which Deno builds the bundle at a path. */
   make(path: string): string[];

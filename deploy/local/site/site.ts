@@ -34,7 +34,7 @@ interface SiteOptions {
   isMeasured?: boolean;
   /** Users whose requests the API server's audit log keeps. */
   audited?: string[];
-  /** Minimum duration of a watch in seconds; the maximum is twice as long. */
+  /** Seconds after which the API server ends a watch at the earliest; it ends each watch before twice that time. */
   watchSeconds?: number;
   /** Cluster to use instead of one that the stack starts. */
   cluster?: NonNullable<StackOptions["cluster"]>;
@@ -231,7 +231,10 @@ async function holdsMachines(adminKubeconfig: string): Promise<boolean> {
   return resources.some(({ name }) => name === "mutatingadmissionpolicies");
 }
 
-/** The annotation that policies in tests let Ostler copy from an old node to its new node. */
+/**
+ * The node annotation that RolloutPolicies in tests list in `handOver`, so that Ostler copies it from an old node to
+ * the new node.
+ */
 const handedOver = "example.com/owner";
 
 /**

@@ -5,7 +5,7 @@ import { keptBundle, root } from "./kept_bundle.ts";
 
 const permissions = ["--allow-read", "--allow-write", "--allow-env", "--allow-sys", "--allow-ffi"];
 
-/** Returns the path of the bundle; undefined if `keptBundle` has no folder to keep it. */
+/** Returns the path of the bundle; undefined if neither XDG_CACHE_HOME nor HOME names a folder for the cache. */
 export async function workflowBundle(signal?: AbortSignal): Promise<string | undefined> {
   const names = await readdir(join(root, "workflows"), { recursive: true });
   const files = names.filter((name) => name.endsWith(".ts")).map((name) => join("workflows", name)).sort();

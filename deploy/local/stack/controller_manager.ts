@@ -63,7 +63,8 @@ function readyProbe({ pki }: Foundation, { apiServer, port }: Settings): Process
   const caPem = pki.clusterAuthority.certificatePem;
   return allOf(
     httpProbe({ url: `https://127.0.0.1:${port}/healthz`, caPem }),
-    // The process is healthy before its controllers run; without this account, no pod can be created.
+    // kube-controller-manager is healthy before its controllers run, so it counts as ready only when this
+    // ServiceAccount exists: without the account, no pod can be created.
     httpProbe({
       url: `${apiServer.url}/api/v1/namespaces/default/serviceaccounts/default`,
       caPem,

@@ -24,7 +24,7 @@ export interface Foundation {
   readonly podNetwork?: string;
   /** Users whose requests the API server's audit log keeps. */
   readonly audited?: readonly string[];
-  /** Minimum duration of a watch in seconds; the maximum is twice as long. */
+  /** Seconds after which the API server ends a watch at the earliest; it ends each watch before twice that time. */
   readonly watchSeconds?: number;
   /** Minor version that the API server emulates, such as `1.33`. */
   readonly emulatedVersion?: string;

@@ -5,7 +5,7 @@ interface LockWait {
   /** Called once before the wait, with the name of the run that holds the lock. */
   readonly onWait: (holder: string) => void;
   readonly signal?: AbortSignal | undefined;
-  /** How long to wait in milliseconds; default 45 minutes. */
+  /** Maximum time to wait in milliseconds; default 45 minutes. */
   readonly waitMs?: number;
 }
 

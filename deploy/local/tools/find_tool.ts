@@ -59,7 +59,7 @@ interface Candidate {
 }
 
 async function candidates(tool: ToolName, env: Environment): Promise<Candidate[]> {
-  // Machines need the exact version of the recipe, so a program of this system is not used.
+  // Machines need the exact version that the recipe builds, so no program from KUBEBUILDER_ASSETS or PATH is used.
   if (isMachineTool(tool)) return [];
   const found: Candidate[] = [];
   const { KUBEBUILDER_ASSETS: assets } = env;

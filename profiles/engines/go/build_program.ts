@@ -69,7 +69,8 @@ async function main(): Promise<void> {
   if (found !== goVersion) throw new Error(`Failed to build the program: it needs ${goVersion}, found ${found}`);
   await runGo("vet", "./...");
   const program = await buildProgram();
-  // Each start of a process decompresses it: brotli would save a sixteenth of the bytes but take three times as long.
+  // Each start of a process decompresses the program: brotli would save a sixteenth of the bytes but take three times
+  // as long.
   const packed = zstdCompressSync(program, { params: { [constants.ZSTD_c_compressionLevel]: 19 } });
   const record: ProgramRecord = {
     go: goVersion,

@@ -1,6 +1,6 @@
 /**
- * One machine whose root is a deployment of ostree, and orders for it: the scripts of hands, run on it without a
- * pod.
+ * One machine whose root is a deployment of ostree. Orders for it run the scripts of hands directly on the machine, and
+ * not in a pod.
  */
 import { join } from "node:path";
 import process from "node:process";
@@ -36,7 +36,7 @@ export async function withOstreeMachine(story: (machine: OstreeMachine) => Promi
   }
 }
 
-/** The image of an order, if its verb needs one. */
+/** The fields of an order that a test sets: the image digest, the boot ID and the token. */
 export type Asked = Partial<Pick<OsOrder, "digest" | "bootId" | "token">>;
 
 export class OstreeMachine {
@@ -46,7 +46,7 @@ export class OstreeMachine {
     this.#machine = machine;
   }
 
-  /** Waits until it has booted again, and returns its boot ID. */
+  /** Waits until the machine has booted again, and returns the new boot ID. */
   async booted(before = ""): Promise<string> {
     return await eventually("another boot", async () => {
       const { exitCode } = await this.#machine.run(["systemctl", "is-active", "multi-user.target"]).catch(() => away);
@@ -56,7 +56,7 @@ export class OstreeMachine {
     }, { withinMs: bootMs });
   }
 
-  /** Of a commit, as a digest. */
+  /** Returns the commit of a build as a digest. */
   async digest(build: Build): Promise<string> {
     return `sha256:${(await this.#said(["ostree", `--repo=${remoteRepository}`, "rev-parse", `os/${build}`])).trim()}`;
   }
@@ -81,7 +81,7 @@ export class OstreeMachine {
     return outcome;
   }
 
-  /** Again after each boot, because /run is empty then. */
+  /** Writes the scripts before each order, because /run is empty after a boot. */
   async #bringScripts(): Promise<void> {
     for (const [name, text] of Object.entries(handScripts())) await this.#machine.write(`/run/hands/${name}`, text);
   }
@@ -93,5 +93,5 @@ export class OstreeMachine {
   }
 }
 
-/** Between two boots. */
+/** The result of a command while the machine is between two boots. */
 const away = { exitCode: 1 };

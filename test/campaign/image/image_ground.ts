@@ -13,23 +13,23 @@ import { cacheFolder } from "../../../deploy/local/tools/environment.ts";
 export interface Start {
   args: readonly string[];
   env?: Readonly<Record<string, string>>;
-  /** Paths of this host by their place in the container, mounted read-only. */
+  /** Paths of this host by the path in the container at which they are mounted read-only. */
   mounts?: Readonly<Record<string, string>>;
-  /** In place of the image's own command. */
+  /** Replaces the image's own entrypoint. */
   entrypoint?: readonly string[];
 }
 
 export interface Container {
-  /** Its output until now. */
+  /** Returns the output of the container until now. */
   said(): Promise<string>;
   signal(name: "SIGTERM"): Promise<void>;
-  /** The exit code, after it has ended. */
+  /** Waits for the end of the container, and returns its exit code. */
   ended(): Promise<number>;
 }
 
 export interface ImageGround {
   readonly image: SteadyImage;
-  /** Without caches of Ostler's files and their packages. */
+  /** Builds the image again without cached files of Ostler and its packages. */
   buildAgain(): Promise<SteadyImage>;
   start(options: Start): Promise<Container>;
   inspect(): Promise<{ Id: string; Architecture: string; Config: { User: string; Labels: Record<string, string> } }>;
@@ -72,7 +72,7 @@ async function startContainer(image: string, labels: Record<string, string>, opt
     ...(entrypoint ? { Entrypoint: [...entrypoint] } : {}),
     Env: Object.entries(env).map(([name, value]) => `${name}=${value}`),
     Labels: labels,
-    // As in the chart: the user is the image's own.
+    // The same restrictions as in the chart; the user is the one that the image names.
     HostConfig: {
       ReadonlyRootfs: true,
       Tmpfs: { "/tmp": "rw,noexec,nosuid,size=256m,mode=1777" },

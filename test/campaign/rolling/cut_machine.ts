@@ -7,20 +7,20 @@ import type { FailedVisit } from "./visit.ts";
 export interface Cut {
   machine: string;
   from: number;
-  /** The cluster had noticed, and sent no more requests there. */
+  /** When the node was "Unknown" and no ready endpoint was on it, so that no more requests were sent there. */
   noticedAt: number;
 }
 
 /** The node controller's grace period of 20 s and its interval of 2 s, twice for a busy host. */
 const graceMs = 45_000;
-/** A request in flight when the network failed may get no answer. */
+/** A request sent this long before the cut may still get no answer. */
 const answerMs = 5_000;
-/** The message of a rollout while too few machines are Ready to continue. */
+/** Matches the message of a rollout while too few machines are Ready to continue. */
 const waiting = /^Waiting for (room in the budget|other machines to be Ready|\S+ to be Ready again)/;
 
 /**
- * While the second new machine boots, cuts off the first one, which has a guest by then. Its network returns when the
- * rollout has reported that it waits, because the machine may still be alive.
+ * Cuts off the first new machine, which has a guest pod by then, while the second one boots. Restores its network when
+ * the rollout has reported that it waits, because the machine may still be alive.
  */
 export async function cutFirstNewcomer(scene: Scene): Promise<Cut> {
   const { world, pool, visitors } = scene;
@@ -43,7 +43,8 @@ export function isExcused({ machine, from, noticedAt }: Cut, { at, to }: FailedV
   return to?.node === machine && at >= from - answerMs && at <= Math.min(noticedAt, from + graceMs);
 }
 
-// Machines of one template share their name except for its last part.
+// Returns the first new machine once a guest pod is ready on it; machines of one template share the first part of their
+// name.
 async function guestsNewHost({ world, pool, visitors }: Scene, newcomer: string): Promise<string> {
   const template = newcomer.slice(0, newcomer.lastIndexOf("-") + 1);
   return await world.until("a guest on the first new machine", async () => {

@@ -40,7 +40,7 @@ export function guestProfile(
   };
 }
 
-/** Runs a story when the guests are on three machines with kubelet 1.35.3 and the visitors get answers. */
+/** Runs a story once the guest pods are ready on three machines with kubelet 1.35.3 and the visitors get answers. */
 export async function withGuests(story: (scene: Scene) => Promise<void>): Promise<void> {
   await withMachines({}, async (world, host) => {
     await using parts = new AsyncDisposableStack();

@@ -1,12 +1,12 @@
-/** Pods that answer HTTP on real machines, and what protects them. */
+/** Guests: pods that answer HTTP on real machines, with their Service and PodDisruptionBudget. */
 
-/** Where the guests are and how they leave. */
+/** The names and numbers of the guests' Deployment. */
 export const guests = {
   name: "guests",
   namespace: "default",
   replicas: 3,
   port: 8080,
-  /** How long they still answer after SIGTERM. */
+  /** Seconds for which a guest still answers after SIGTERM. */
   drainSeconds: 3,
 } as const;
 

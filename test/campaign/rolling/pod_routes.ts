@@ -6,14 +6,14 @@ import type { Connection } from "../../../deploy/local/cloud/kube.ts";
 import { definedVariables, findOnPath } from "../../../deploy/local/tools/environment.ts";
 import { runCommand } from "../../../deploy/local/tools/run_command.ts";
 
-/** Why this process cannot add routes; undefined when it can. */
+/** Returns why this process cannot add routes; undefined when it can. */
 export async function noRoutesBecause(): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return "routes to pods need root";
   const [ip] = await findOnPath("ip", process.env);
   return ip === undefined ? 'routes to pods need the program "ip"' : undefined;
 }
 
-/** A route for each node's range of pod addresses, as long as the node exists. */
+/** Keeps a route on this host to the pod addresses of each node, as long as the node exists. */
 export class PodRoutes {
   readonly #stopping = new AbortController();
   readonly #routes = new Map<string, string>();
@@ -48,7 +48,7 @@ export class PodRoutes {
     if (this.#faults.length > 0) throw this.#faults[0];
   }
 
-  // One after the other: a range that a node leaves may be the next one's.
+  // Changes routes one after the other, because the next node may get the address range of a deleted node.
   #then(step: () => Promise<void>): void {
     this.#work = this.#work.then(step).catch((error: unknown) => void this.#faults.push(error));
   }
@@ -58,7 +58,7 @@ export class PodRoutes {
     const address = status?.addresses?.find(({ type }) => type === "InternalIP")?.address;
     if (this.#routes.has(name) || !spec?.podCIDR || !address || this.#stopping.signal.aborted) return;
     const route = `${spec.podCIDR} via ${address}`;
-    // Never "replace": an existing route elsewhere belongs to another program.
+    // Adds the route and never replaces one, because an existing route with another target belongs to another program.
     await ip(`route add ${route}`);
     this.#routes.set(name, route);
   }

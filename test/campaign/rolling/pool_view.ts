@@ -60,7 +60,10 @@ export class PoolView {
     }, patienceSeconds);
   }
 
-  /** Waits until this number of machines is new and another one is at this step; returns its name. */
+  /**
+   * Waits until this number of machines is updated and another machine is at the given step; returns that machine's
+   * name.
+   */
   async untilUnderway(step: "Joining" | "Draining", replaced: number): Promise<string> {
     const find = ({ underway = [] }: RolloutStatus): string | undefined =>
       underway.find((each) => each.step === step)?.machine;

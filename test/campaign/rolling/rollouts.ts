@@ -14,7 +14,7 @@ import type { Visitors } from "./visitors.ts";
 export interface Change {
   kubelet: string;
   image: string;
-  /** Minimum of Ready nodes, and maximum of machines. */
+  /** Minimum number of Ready nodes, and maximum number of machines, at any time of the change. */
   bounds: { ready: number; machines: number };
 }
 
@@ -62,7 +62,7 @@ export async function replaceAll(
   return report;
 }
 
-/** The same limits for an observer. */
+/** Converts the bounds into the form that an observer takes. */
 export function promisedBy({ ready, machines }: Change["bounds"]): { replicas: number; surge: number } {
   return { replicas: ready, surge: machines - ready };
 }
@@ -71,7 +71,8 @@ function isConverged({ phase, updated }: { phase: string; updated?: string }): b
   return phase === "Converged" && updated === `${replicas}/${replicas}`;
 }
 
-// Each had a guest that ends only some time after SIGTERM; a machine that is deleted earlier loses answers.
+// Expects each machine's drain to have waited for its guest, which ends only some time after SIGTERM; a machine that is
+// deleted earlier loses answers.
 async function wereDrained(world: World, names: readonly string[]): Promise<void> {
   const handle = world.temporal.workflow.getHandle(workflowId);
   const { outcome, replacements }: RollOutResult = await handle.result();
@@ -83,13 +84,16 @@ async function wereDrained(world: World, names: readonly string[]): Promise<void
   assert.deepEqual(hasty, [], "Expected a drain to wait until its pods have ended");
 }
 
-/** Expects an answer to every request, a kept budget of the guests, and continuous requests. */
+/**
+ * Expects an answer to every request, requests without long pauses, and never more guests away than their
+ * PodDisruptionBudget allows.
+ */
 export function wereServed(report: VisitReport): void {
   wereServedBut(() => false, report);
   assert.ok(report.leastReady >= guests.replicas - 1, `Only ${report.leastReady} endpoints were ready at a time`);
 }
 
-/** Expects an answer to every request except the excused ones, and continuous requests. */
+/** Expects an answer to every request except the excused ones, and requests without long pauses. */
 export function wereServedBut(
   isExcused: (visit: FailedVisit) => boolean,
   { answered, failed, longestPauseMs }: VisitReport,

@@ -1,16 +1,16 @@
-/** One request to one endpoint, and statistics of many. */
+/** One HTTP request to one endpoint of a Service, and the statistics of many such requests. */
 import { get } from "node:http";
 
-/** The receiver of a request. */
+/** A pod that receives requests. */
 export interface Endpoint {
   pod: string;
   node: string;
   address: string;
 }
 
-/** A request without a good answer, which is not repeated. */
+/** A request that got no correct answer; it is not retried. */
 export interface FailedVisit {
-  /** When it was sent, in epoch milliseconds. */
+  /** When the request was sent, in epoch milliseconds. */
   at: number;
   /** Undefined when no endpoint was ready. */
   to: Endpoint | undefined;
@@ -23,9 +23,9 @@ export interface VisitReport {
   failed: FailedVisit[];
   /** Pods that answered. */
   pods: string[];
-  /** The minimum of ready endpoints when a request was sent. */
+  /** The smallest number of ready endpoints at the time of any request. */
   leastReady: number;
-  /** The longest time without a request, in milliseconds, for which the state of the Service is unknown. */
+  /** The longest pause between two requests, in milliseconds; nothing is known about the Service during a pause. */
   longestPauseMs: number;
 }
 
@@ -36,7 +36,7 @@ export function nothingSeen(): Omit<VisitReport, "pods"> & { pods: Set<string> }
   return { answered: 0, failed: [], pods: new Set(), leastReady: Infinity, longestPauseMs: 0 };
 }
 
-/** The whole answer; rejects unless it comes in time and with status 200. */
+/** Returns the whole answer to a request; rejects unless the answer comes in time and with status 200. */
 export function ask(url: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(patienceMs);

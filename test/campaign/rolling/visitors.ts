@@ -1,4 +1,6 @@
-/** Load on a Service, sent as a good ingress sends it: to endpoints that were ready last, without repeats. */
+/**
+ * Load on a Service as a good ingress sends it: each request goes once, without a retry, to an endpoint that is ready.
+ */
 import type { ListWatch, V1EndpointSlice } from "@kubernetes/client-node";
 import { follow } from "../../../deploy/local/cloud/follow.ts";
 import type { Connection } from "../../../deploy/local/cloud/kube.ts";
@@ -27,7 +29,7 @@ export class Visitors {
     this.#visited = visited;
   }
 
-  /** Begins when the endpoints are watched. */
+  /** Resolves when the endpoints are watched and requests are sent. */
   static async start(visited: Visited): Promise<Visitors> {
     const visitors = new Visitors(visited);
     const { connection, namespace, perSecond } = visited;

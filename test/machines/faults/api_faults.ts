@@ -1,4 +1,4 @@
-/** Machines that the API server does not hear, or does not trust. */
+/** Machines that cannot reach the API server, or do not trust each other's certificates or tokens. */
 import assert from "node:assert/strict";
 
 import { CertificateAuthority } from "../../../deploy/local/stack/certificate_authority.ts";
@@ -21,7 +21,8 @@ export async function isCutOff({ world }: Scene, view: FaultView): Promise<void>
 }
 
 /**
- * A machine with a wrong CA gives its token to no server; the verdict has the typical cause, and where to read more.
+ * Expects a machine with a wrong CA to give its token to no server; the verdict names the typical cause, and where to
+ * read more.
  */
 export async function distrusts({ host, stranger }: Scene, view: FaultView): Promise<void> {
   assert.match(await view.journal("bootstrap"), /Cannot fetch secret .*: curl: \(60\) SSL certificate problem/);
@@ -34,7 +35,7 @@ export async function distrusts({ host, stranger }: Scene, view: FaultView): Pro
   assert.match(await view.explained(), told);
   const unknown = await CertificateAuthority.create("unknown");
   assert.deepEqual(await tokensGivenTo(host.address, unknown, view), { exitCode: 60, tokens: 0 });
-  // The trusted server gets the token, which shows that the count works.
+  // A server whose certificate the machine trusts gets the token, which shows that tokens are counted.
   assert.deepEqual(await tokensGivenTo(host.address, stranger, view), { exitCode: 0, tokens: 1 });
 }
 
@@ -45,7 +46,8 @@ async function tokensGivenTo(
 ): Promise<{ exitCode: number; tokens: number }> {
   const certificate = await authority.issue({ commonName: "kube-apiserver", use: "server", ipAddresses: [address] });
   await using impostor = await Impostor.start(address, certificate);
-  // In a separate mount namespace: the boot, which is still being tried, must not reach this server with its token.
+  // A separate mount namespace keeps the address of this server from the machine's own boot scripts, which still retry
+  // and would send the token.
   const script = `
     rm -rf /run/aimed && cp -a /etc/ostler /run/aimed && mount --bind /run/aimed /etc/ostler
     sed -i "s#^API_SERVER=.*#API_SERVER=\\"$1\\"#" /etc/ostler/boot.env
@@ -54,7 +56,10 @@ async function tokensGivenTo(
   return { exitCode, tokens: impostor.tokens };
 }
 
-/** A machine with an expired token is refused; the credentials were renewed meanwhile, so the next machine joins. */
+/**
+ * Expects a machine with an expired token to be refused, and the next machine to join, because the credentials were
+ * renewed meanwhile.
+ */
 export async function isRefused({ world, host }: Scene, view: FaultView): Promise<void> {
   assert.match(await view.journal("bootstrap"), /Cannot fetch secret .*: curl: \(22\) .* 401/);
   assert.equal(await view.report(), undefined);

@@ -8,12 +8,12 @@ import { namesOf } from "../../../profiles/mod.ts";
 import { secretPath } from "../../integration/pool_objects.ts";
 import type { World } from "../../integration/world.ts";
 
-/** Until the next scheduled renewal: long enough to order a machine with these credentials. */
+/** Milliseconds until the next scheduled renewal: long enough to order a machine with the expired token. */
 const dueInMs = 90_000;
 
 /**
- * Replaces the pool's token by a similar one that expired an hour ago, marked as due soon: a pool is in this state when
- * Ostler returns after a long time. Shows nothing of the token.
+ * Replaces the pool's token by one with the same fields that expired an hour ago, and marks the credentials as due
+ * soon. A pool is in this state when Ostler runs again after a long time. Prints nothing of the token.
  */
 export async function expireToken(world: World, pool: string): Promise<void> {
   const path = secretPath(namesOf({ namespace: "kube-system", name: pool }).bootstrap);

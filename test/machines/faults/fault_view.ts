@@ -12,7 +12,7 @@ import type { World } from "../../integration/world.ts";
 import { eventually } from "../../support/eventually.ts";
 import { verdictSeconds } from "./faulty_pools.ts";
 
-/** The line that a machine writes. */
+/** The boot report that a machine writes into a ConfigMap, as one line of JSON. */
 export interface BootReport {
   phase: string;
   step: string;
@@ -20,7 +20,7 @@ export interface BootReport {
   message: string;
 }
 
-/** The pool of the machine. */
+/** The pool that has the machine. */
 export interface Whose {
   world: World;
   host: ContainerHost;
@@ -31,7 +31,7 @@ export interface Whose {
 const command = fileURLToPath(new URL("../../../cli/kubectl-ostler", import.meta.url));
 const patienceSeconds = 240;
 
-/** One machine of a pool that has no other. */
+/** The only machine of a pool, and its visible state. */
 export class FaultView {
   private constructor(
     readonly world: World,
@@ -50,7 +50,7 @@ export class FaultView {
     }, patienceSeconds);
   }
 
-  /** The machine's own line; undefined when it has none. */
+  /** Returns the boot report of the machine; undefined when it has none. */
   async report(): Promise<BootReport | undefined> {
     const path = `/api/v1/namespaces/${secretsNamespace}/configmaps/ostler-boot-${this.pool}-kube-system`;
     const line = (await this.world.get<{ data?: Record<string, string> }>(path))?.data?.[this.name];
@@ -66,7 +66,10 @@ export class FaultView {
     }, patienceSeconds);
   }
 
-  /** Waits until the rollout has given the machine up before it passed this join stage; returns the evidence. */
+  /**
+   * Waits until the rollout has given the machine up because it did not pass this join stage; returns the message of
+   * the Event.
+   */
   async verdict(rung: string): Promise<string> {
     const { message } = await this.world.until(`the verdict on "${this.pool}"`, async () => {
       const status = await this.world.status(this.pool);
@@ -75,7 +78,7 @@ export class FaultView {
     }, verdictSeconds);
     assert.ok(message.includes(this.name), message);
     const start = `Machine "${this.name}" did not pass join stage "${rung}": `;
-    // A report writes the status first, and its Events after that.
+    // A run writes the status of the Rollout first, and then the Events of the same report.
     return withoutSecrets(
       await this.world.until(`the event "${start}"`, async () => {
         const told = await this.#expiries();
@@ -86,7 +89,7 @@ export class FaultView {
     );
   }
 
-  // The oldest first.
+  // Returns the messages of the Events about missed deadlines, the oldest first.
   async #expiries(): Promise<string[]> {
     const selector = `involvedObject.name=${this.pool},reason=JoinDeadlineExceeded`;
     const path = `/api/v1/namespaces/kube-system/events?fieldSelector=${selector}`;
@@ -111,7 +114,7 @@ export class FaultView {
    * Waits until `ostler explain` prints this: a machine retries, and not all of its attempts end for the same reason.
    */
   async untilExplained(said: RegExp): Promise<void> {
-    // Each call starts a process.
+    // Pauses of a second between two reads, because each call of the command starts a process.
     const waits = { withinMs: patienceSeconds * 1000, pausesMs: [1_000, 1_000] } as const;
     await eventually(`an explanation with ${said}`, async () => {
       const text = await this.explained();
@@ -120,7 +123,7 @@ export class FaultView {
     }, waits);
   }
 
-  /** When each attempt of a phase began, in seconds of any clock. */
+  /** Returns when each attempt of a phase began, in seconds of the machine's clock. */
   async tries(phase: "bootstrap" | "setup"): Promise<number[]> {
     const { stdout } = await this.machine.run(["journalctl", "--output=short-unix", `--unit=${phase}`]);
     return stdout.split("\n").filter((line) => / try \d+ of 30$/.test(line)).map((line) => parseFloat(line));
@@ -155,7 +158,7 @@ async function ostler(world: World, verb: string, name: string): Promise<string>
 }
 
 function withoutSecrets(text: string): string {
-  // Not doesNotMatch(), which would print the text.
+  // Not assert.doesNotMatch(), because its error would print the text with the secret.
   assert.ok(!/eyJ|Bearer |\b[a-z0-9]{6}\.[a-z0-9]{16}\b|PRIVATE KEY/.test(text), "A secret is visible");
   return text;
 }

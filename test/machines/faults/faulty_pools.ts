@@ -6,19 +6,24 @@ import { policiesPath, type PoolOverrides, poolsPath, rolloutPolicy } from "../.
 import type { World } from "../../integration/world.ts";
 import { realPool } from "../real_machines.ts";
 
-/** Pools with this label are given up at their first missed deadline. */
+/** Machines of pools with this label are given up at their first missed deadline. */
 const strict = { deadlines: "strict" };
 
-/** Long enough to boot beside all the others and to fail several times; a slower computer needs a second attempt. */
+/**
+ * Seconds that suffice for a machine to boot beside all the others and to fail several times; on a slower computer a
+ * second attempt is needed.
+ */
 const registeredSeconds = 120;
 const join = { instance: "90s", address: "90s", registered: `${registeredSeconds}s`, ready: "150s", attempts: 0 };
 
-/** Until a verdict: its deadline counts from the order, and the last read may be half a minute late. */
+/**
+ * Time limit for a verdict in seconds: the deadline counts from the order, and the last read may be half a minute late.
+ */
 export const verdictSeconds = registeredSeconds + 120;
 
 const profilesPath = "/apis/operatingsystemmanager.k8c.io/v1alpha1/namespaces/kube-system/operatingsystemprofiles";
 
-/** The fault of a profile that extends Ostler's Debian. */
+/** The fields with a fault of a profile that extends Ostler's Debian. */
 interface Flaw {
   bootstrapConfig?: object;
   provisioningConfig?: object;
@@ -54,7 +59,7 @@ export async function order(
   await world.create(poolsPath(), realPool(host, { ...overrides, labels: isStrict ? strict : {} }));
 }
 
-/** The real kubelet refuses this, and no schema can know: a resource whose eviction is not monitored. */
+/** A setting that only the real kubelet refuses, because no schema knows for which resources it monitors evictions. */
 export const nonsenseSignal = { [`${kubeletAnnotationPrefix}EvictionHard`]: "moonlight.available<1%" };
 
 /** Lets machines install packages. */

@@ -7,7 +7,7 @@ import type { Scene } from "./scene.ts";
 const downSeconds = 60;
 const installing = /containerd v\S+ and kubelet v1\.36\.1/;
 
-/** The boot report of each of these machines; its explanation and its verdict repeat the cause. */
+/** The last boot report of machines with each fault; `ostler explain` and the verdict repeat its cause. */
 export const lastWords = {
   noPackage: /Cannot install packages: apt-get install: E: Unable to locate package no-such-package/,
   fullDisk: /Cannot install binaries: containerd-\S+ does not unpack to \/opt: tar: \S+: .*No space left on device/,
@@ -26,25 +26,34 @@ export async function saysWhy(view: FaultView, fault: keyof typeof lastWords): P
   assert.match(step, steps[fault]);
 }
 
-/** A kubelet that crashes repeatedly leaves the machine unfinished, with the token that its next report needs. */
+/**
+ * Expects a kubelet that crashes repeatedly to leave the machine unfinished, with the token that the next boot report
+ * needs.
+ */
 export async function staysUnfinished(view: FaultView): Promise<void> {
   await saysWhy(view, "badKubelet");
   const unfinished = ["test", "-s", "/etc/ostler/token", "-a", "!", "-e", "/etc/ostler/setup-complete"];
   assert.equal((await view.machine.run(unfinished)).exitCode, 0);
 }
 
-/** Waits until a machine with a report is given up: verdict and explanation repeat the report. */
+/**
+ * Waits until a machine that has sent a boot report is given up; the verdict and `ostler explain` must repeat the
+ * report.
+ */
 export async function isGivenUp(view: FaultView, fault: keyof typeof lastWords): Promise<void> {
   const why = lastWords[fault].source;
   const told = new RegExp(`last boot report of the machine: setup step .*${why}`);
-  // On a busy computer it may have had no time to report anything before its first deadline.
+  // On a busy computer the machine may have had no time to report anything before its first deadline.
   if (!told.test(await view.verdict("registered"))) await view.isTriedAgain();
   assert.match(await view.verdict("registered"), told);
   const quarantined = 'Its change, revision 1, is quarantined \\(JoinAttemptsExhausted: .*"registered"';
   await view.untilExplained(new RegExp(`and no node yet\\. ${quarantined}.*Its last boot report: .*${why}`));
 }
 
-/** A kubelet with other bytes than its digest: nothing of it is installed until the bytes are right. */
+/**
+ * Serves a kubelet whose bytes do not match its digest, and expects nothing of it to be installed until the bytes
+ * match.
+ */
 export async function getsWrongFile(scene: Scene): Promise<void> {
   const { mirror } = scene.host;
   await mirror.fault({ kind: "wrong-bytes", file: "kubelet" });
@@ -59,7 +68,7 @@ export async function getsWrongFile(scene: Scene): Promise<void> {
   await view.joins();
 }
 
-/** A mirror that is down for a minute, and for at least three attempts. */
+/** Expects a machine to join although the mirror is down for a minute, and for at least three attempts. */
 export async function lacksMirror(scene: Scene): Promise<void> {
   const { mirror } = scene.host;
   await mirror.fault({ kind: "down" });

@@ -1,4 +1,4 @@
-/** The site of these stories: all machines that fail by themselves boot concurrently. */
+/** A site whose machines fail to join for different reasons; those that fail by themselves boot concurrently. */
 import type { ContainerHost } from "../../../deploy/local/machines/container_host.ts";
 import { CertificateAuthority } from "../../../deploy/local/stack/certificate_authority.ts";
 import { poolPath } from "../../integration/pool_objects.ts";
@@ -53,13 +53,14 @@ export async function orderFaulty(scene: Scene): Promise<Faulty> {
   return { cutOff, wrongCa, expired, badKubelet, noPackage, fullDisk: await orderTiny(scene) };
 }
 
-/** Made a drop-in of the phase: it begins when the machine is cut off, and reports that it waits for that. */
+/** A systemd drop-in that delays the phase `bootstrap`: it creates a file, and waits until the machine is cut off. */
 const gate = `[Service]
 TimeoutStartSec=infinity
 ExecStartPre=/bin/sh -c 'touch /run/at-gate; until test -e /run/is-cut; do sleep 0.2; done'
 `;
 
-// It has its complete user-data, and has sent nothing to the API server yet: a cut at any other moment is a race.
+// Cuts the machine off when it has its complete user-data and has sent nothing to the API server yet; at any other
+// moment the cut would be a race.
 async function cutBeforeBootstrap({ world, name, machine }: FaultView): Promise<void> {
   await machine.write("/etc/systemd/system/bootstrap.service.d/gate.conf", gate);
   const isAtGate = async (): Promise<boolean> => (await machine.run(["test", "-e", "/run/at-gate"])).exitCode === 0;

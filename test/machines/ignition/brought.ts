@@ -6,10 +6,12 @@ import type { Spec3 } from "./as_spec_3.ts";
 
 type Unit = NonNullable<Spec3["systemd"]>["units"][number];
 
-/** The output of `stat` and `sha256sum` for each file. */
+/** A shell script that prints the output of `stat` and `sha256sum` for each of its arguments. */
 const look = 'for path; do stat --printf "%n %a %U:%G %F " "$path" && sha256sum <"$path"; done';
 
-/** Fails unless every file exists with its mode, owner and content; those of `gone` may not exist. */
+/**
+ * Fails unless every file of the config exists with its mode, owner and content; the paths in `gone` may be missing.
+ */
 export async function assertFiles(machine: MachineContainer, config: Spec3, gone: string[] = []): Promise<void> {
   const files = config.storage?.files ?? [];
   assert.ok(files.length > 0, "Expected a config with files");
@@ -49,7 +51,7 @@ function textsOf({ name, contents, dropins = [], mask }: Unit): [string, string]
   ];
 }
 
-/** Fails unless user core has these keys, and no other user can write them. */
+/** Fails unless user core has the SSH keys of the config, in a file that no other user can write. */
 export async function assertKeys(machine: MachineContainer, { passwd }: Spec3): Promise<void> {
   const keys = passwd?.users.flatMap(({ sshAuthorizedKeys }) => sshAuthorizedKeys) ?? [];
   assert.ok(keys.length > 0, "Expected a config with keys");

@@ -1,4 +1,6 @@
-/** Machines whose user-data Ignition reads: the same containers, of an image that starts as Flatcar does. */
+/**
+ * Machines whose user-data Ignition reads: containers as in the other tests, from an image that starts as Flatcar does.
+ */
 import { fileURLToPath } from "node:url";
 import { GenericContainer } from "testcontainers";
 import type { ContainerHost } from "../../../deploy/local/machines/container_host.ts";
@@ -7,18 +9,18 @@ import { MachineContainer } from "../../../deploy/local/machines/machine_contain
 import { MetadataService } from "../../../deploy/local/machines/metadata_service.ts";
 import type { MachineGround } from "../../../deploy/local/site/site.ts";
 
-/** The tools of a host to boot machines by Ignition. */
+/** The means of a host to boot machines with Ignition. */
 export interface IgnitionGround extends MachineGround {
-  /** Returns a machine of a site on this ground; rejects when it is not on. */
+  /** Returns a machine of a site on this ground; rejects when the machine is not switched on. */
   machine(name: string): Promise<MachineContainer>;
-  /** Switches a machine on without a site; it is removed with the host. */
+  /** Switches a machine on that belongs to no site; the machine is removed with the host. */
   boot(name: string, userData: string): Promise<MachineContainer>;
   stop(): Promise<void>;
 }
 
 const recipe = fileURLToPath(new URL("./image/", import.meta.url));
 
-/** Prepares a host for such machines; its own image is unchanged. */
+/** Prepares a host for machines with Ignition; the host's own image is unchanged. */
 export async function openIgnitionGround(host: ContainerHost): Promise<IgnitionGround> {
   const image = await ignitionImage(host.image);
   const metadata = await MetadataService.start(host.address);

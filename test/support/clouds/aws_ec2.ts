@@ -55,7 +55,7 @@ export class AwsEc2 {
     const group = this.#groupOf(form);
     const source = group.templates[Number(form.get("SourceVersion")) - 1];
     const token = form.get("ClientToken") ?? "";
-    // Without a source only the given fields are in it.
+    // A new version that is not based on a source version has only the given fields.
     const fields = { ...source?.fields, image: form.get("LaunchTemplateData.ImageId") ?? "" };
     const made = this.#made.get(token) ?? this.ground.addVersion(group, this.#disks(fields, form));
     this.#made.set(token, made);
@@ -71,7 +71,7 @@ export class AwsEc2 {
     return { successfullyDeletedLaunchTemplateVersionSet: [] };
   }
 
-  /** The request alone determines the snapshots of disks. */
+  /** Replaces the disks of the source version: only the request determines which snapshots they have. */
   #disks(fields: Template["fields"], form: URLSearchParams): Template["fields"] {
     if (!("snapshot" in fields)) return fields;
     const { snapshot: _, ...others } = fields;

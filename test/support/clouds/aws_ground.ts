@@ -9,46 +9,49 @@ export interface AwsConditions {
   clusterTag: string;
   /** Milliseconds for which a new instance is hidden. */
   lagMs?: number;
-  /** A token whose zone had no capacity is used up there. */
+  /** Whether a token stays used up after a launch that failed because its zone had no capacity. */
   remembersErrors?: boolean;
-  /** Codes with which every launch fails, in a successful response. */
+  /** Codes with which every launch fails, although the response itself is successful. */
   launchErrors?: readonly string[];
-  /** Fields of each group beside those that are served here. */
+  /** Additional fields of each group in responses. */
   properties?: object;
-  /** Mixed instances policy of each group, without its launch template. */
+  /** The MixedInstancesPolicy of each group, without its launch template. */
   mixed?: { Overrides?: Record<string, unknown>[]; InstancesDistribution?: Record<string, string | number> };
-  /** Existing images; any image exists if none are listed. Only a group that is to boot an image checks that. */
+  /**
+   * IDs of the existing images; by default any image exists. The double checks this only when a group is to boot an
+   * image.
+   */
   images?: readonly string[];
-  /** The images that groups boot at first. */
+  /** Version of the launch template that groups use at first; by default "$Default". */
   version?: string;
 }
 
 export const groupTag = "aws:autoscaling:groupName";
 
 export class AwsGround {
-  /** Versions of launch templates above this one are hidden. */
+  /** Versions of launch templates with a higher number are hidden, as if not visible yet. */
   shownVersions = Infinity;
-  /** Hooks for which groups wait before they terminate an instance. */
+  /** Lifecycle hooks for which groups wait before they terminate an instance. */
   hooks: { LifecycleHookName: string; LifecycleTransition: string; HeartbeatTimeout: number }[] = [];
   /** Versions that a client deleted, as "<group>:<number>". */
   readonly deletedVersions = new Set<string>();
   /** Groups of other clusters. */
   strangers: object[] = [];
-  /** Creation time of all versions. */
+  /** Creation time of all versions of launch templates. */
   madeVersionsAt = new Date().toISOString();
-  /** Groups terminate no instance. */
+  /** Whether groups refuse to terminate instances. */
   refusesEnds = false;
   /** Zones without capacity. */
   fullZones: readonly string[] = [];
-  /** The answer to each request to launch, which launches nothing. */
+  /** The response to each request to launch, in place of a launch. */
   launchRefusal: { code: string; status: number } | undefined;
-  /** AWS remembers no token any more. */
+  /** Whether AWS has forgotten all tokens, so that a repeated request launches again. */
   isForgetful = false;
   #launches = 0;
   readonly #tags = new Map<string, Map<string, string>>();
   readonly #versions = new Map<string, string>();
   readonly #suspended = new Map<string, Set<string>>();
-  /** Fields of the policy of each group, besides its launch template. */
+  /** The fields of each group's MixedInstancesPolicy, besides its launch template. */
   mixed: AwsConditions["mixed"];
 
   constructor(readonly cloud: GroupCloud, private readonly conditions: AwsConditions) {
@@ -81,7 +84,7 @@ export class AwsGround {
   }
 
   launch(group: Group, { token, zone }: { token: string; zone: string }): CloudInstance {
-    // The simulated cloud never forgets a token.
+    // The simulated cloud never forgets a token, so a forgotten token gets a suffix.
     const made = this.cloud.order(group, this.isForgetful ? `${token} ${++this.#launches}` : token);
     made.zone = zone;
     return made;
@@ -111,7 +114,7 @@ export class AwsGround {
     return `lt-${(this.cloud.groups().indexOf(group) + 1).toString(16).padStart(17, "0")}`;
   }
 
-  /** The image that the group boots. */
+  /** Returns the version of the launch template that the group uses. */
   versionOf(group: Group): string {
     return this.#versions.get(group.id) ?? this.conditions.version ?? "$Default";
   }

@@ -14,7 +14,7 @@ export type Api = "autoscaling" | "ec2";
 
 interface Action {
   api: Api;
-  /** N stands for a number from 1. */
+  /** The allowed fields; N in a name stands for a number from 1. */
   fields: Record<string, RegExp>;
   needs: string[];
 }

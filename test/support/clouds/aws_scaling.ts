@@ -10,7 +10,7 @@ const always = { HealthCheckType: "EC2", DefaultCooldown: 300, CreatedTime: new 
 const empty = { ...always, MinSize: 0, MaxSize: 0, DesiredCapacity: 0, AvailabilityZones: [] };
 
 export class AwsScaling {
-  /** The zone and the result of each remembered token. */
+  /** The zone and the result of the launch of each token that AWS remembers. */
   readonly #launches = new Map<string, { zone: string; result: object }>();
 
   constructor(private readonly ground: AwsGround) {}
@@ -43,7 +43,7 @@ export class AwsScaling {
     const group = this.#need(form);
     const at = this.ground.mixed ? "MixedInstancesPolicy.LaunchTemplate.LaunchTemplateSpecification" : "LaunchTemplate";
     const [id, version] = [form.get(`${at}.LaunchTemplateId`), form.get(`${at}.Version`) ?? ""];
-    // A policy is stored as it is sent: what an update omits is lost.
+    // AWS stores a policy as it is sent: a field that an update omits is lost.
     if (this.ground.mixed && id) this.ground.mixed = policyIn(form);
     if (id === this.ground.launchTemplateOf(group)) this.ground.setVersion(group, version);
     else if (id) throw new AwsWrong("ValidationError", `no launch template ${id}`);
@@ -101,7 +101,7 @@ export class AwsScaling {
     }
     const shrinks = form.get("ShouldDecrementDesiredCapacity") === "true";
     const group = this.ground.cloud.group(found.group);
-    // AWS does not promise that a second call does nothing.
+    // AWS does not promise that a second termination does nothing, so here it lowers the desired size again.
     if (isGoing(found) && shrinks && group) group.size -= 1;
     this.ground.cloud.remove(found.providerId, shrinks);
     const AutoScalingGroupName = this.#nameOf(found.group);

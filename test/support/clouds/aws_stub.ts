@@ -11,17 +11,17 @@ import { AwsScaling } from "./aws_scaling.ts";
 import { answerXml, failureXml } from "./aws_xml.ts";
 import { faultsOfAnswer, faultsOfRequest } from "./described/aws.ts";
 
-/** Error codes of AWS for valid requests. */
+/** Error codes with which AWS answers a valid request; any other error shows a bug of the driver. */
 const outcomes = ["ValidationError", "IdempotentParameterMismatch", "InvalidInstanceID", "InvalidLaunchTemplateId"];
 
 type Verb = (form: URLSearchParams) => object;
 
-/** Disposing of it fails after an invalid request. */
+/** A server that answers like AWS; disposing of it fails if it got an invalid request. */
 export class AwsStub implements AsyncDisposable {
   /** Actions in the order of the requests. */
   readonly calls: string[] = [];
   readonly ground: AwsGround;
-  /** Returns the fault of the call with that number, from 1. */
+  /** Returns the fault of the nth call, counted from 1. */
   fault: (nth: number, action: string) => Befalls | undefined = () => undefined;
   readonly #wrong: string[] = [];
   readonly #scaling: AwsScaling;

@@ -12,7 +12,7 @@ export const spec: GroupSpec = {
   template: { image: "image-1", machineType: "m5.large", userData: "c2VjcmV0" },
 };
 
-// The SDK reads these first; the values are fake.
+// The AWS SDK reads credentials from the environment first; these are fake.
 Deno.env.set("AWS_ACCESS_KEY_ID", "test");
 Deno.env.set("AWS_SECRET_ACCESS_KEY", "test");
 
@@ -30,7 +30,7 @@ export function worldOf(
 ): AwsWorld {
   const cloud = new GroupCloud(capacity === undefined ? {} : { capacity });
   for (const group of groups) cloud.create(group);
-  // Existing instances are visible to all clients.
+  // Existing instances are old enough to be visible to all clients.
   for (const instance of cloud.instances()) instance.since = new Date(0).toISOString();
   const stub = new AwsStub(cloud, { clusterTag, ...conditions });
   const driver = openAws({ region: "eu-west-1", clusterTag, endpoint: stub.url });

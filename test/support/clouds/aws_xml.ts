@@ -1,4 +1,4 @@
-/** Responses of AWS's older APIs in their wire format, written and read. */
+/** Writes and reads the responses of those AWS APIs that still use XML. */
 import type { Api } from "./aws_requests.ts";
 
 const listed: Record<Api, string> = { autoscaling: "member", ec2: "item" };

@@ -8,19 +8,22 @@ type Group = ReturnType<GroupCloud["groups"]>[number];
 
 export interface AzureConditions {
   clusterTag: string;
-  /** Milliseconds that a change takes: until then no other is possible, and new instances are hidden for half of it. */
+  /**
+   * Milliseconds that a change of a set takes: until then no other change is possible, and new instances are hidden for
+   * half of that time.
+   */
   workMs?: number;
   /** Milliseconds for which a new instance is hidden. */
   lagMs?: number;
   /** Milliseconds for which a deleted instance is shown unchanged. */
   lateMs?: number;
-  /** When it reports missing capacity. */
+  /** When Azure reports missing capacity: in the response, or later, when the change has failed. */
   lack?: "AtOnce" | "Later";
-  /** Fields of sets beside the requested ones. */
+  /** Additional properties of sets, beside those that a client has requested. */
   properties?: Record<string, unknown>;
 }
 
-/** By default, so that a client always meets a change that is not complete. */
+/** Milliseconds that a change takes by default, so that a client always meets a change that is not complete. */
 const workMs = 60;
 
 export const lackCode = "ProvisioningState/failed/AllocationFailed";
@@ -57,7 +60,7 @@ export class AzureGround {
     this.#tags.set(group.id, tags);
   }
 
-  /** A new value after any change of a set, by any client, and when a change ends. */
+  /** Returns the ETag of a set: it differs after any change of the set by any client, and after the end of a change. */
   etagOf(group: Group): string {
     const isBusy = this.isBusy(group);
     return `"${btoa(JSON.stringify([this.#changes, isBusy, group.size, group.boots.id, this.tagsOf(group)]))}"`;
@@ -94,20 +97,20 @@ export class AzureGround {
     return all.filter(({ since }) => Date.now() >= Date.parse(since) + this.lagMs);
   }
 
-  /** The state that is shown. */
+  /** Returns the state of an instance that clients see. */
   stateOf({ state, providerId }: CloudInstance): CloudInstance["state"] {
     const { lateMs = 0 } = this.conditions;
     return Date.now() < (this.#deleted.get(providerId) ?? 0) + lateMs ? "Ready" : state;
   }
 
-  /** A smaller set deletes instances by its own choice: the oldest, which no test intends. */
+  /** Changes the size of a set. A smaller set deletes its oldest instances, which no test intends. */
   resize(group: Group, size: number): void {
     while (group.size < size && this.#raise(group));
     if (group.size > size) this.cloud.resize(group, size);
     group.size = size;
   }
 
-  /** False if the change failed and the client learns that later. */
+  /** Adds an instance; returns false if that failed in a way that the client learns only later. */
   #raise(group: Group): boolean {
     try {
       this.cloud.order(group, `raise-${++this.#raised}`);
@@ -126,7 +129,7 @@ export class AzureGround {
   delete(group: Group, id: string): void {
     const found = this.cloud.instances(group.id).find((each) => idOf(each) === id);
     if (!found || found.state === "Terminated") return;
-    // Azure does not promise that a second call does nothing.
+    // Azure does not promise that a second deletion does nothing, so here it lowers the size again.
     if (found.state === "Terminating") group.size -= 1;
     this.#deleted.set(found.providerId, Date.now());
     this.cloud.remove(found.providerId, true);

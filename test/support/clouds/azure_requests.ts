@@ -10,7 +10,10 @@ export class AzureWrong extends Error {
   }
 }
 
-/** A value is checked by a pattern of its text or by its type; `…?` may be missing, and `*` stands for any name. */
+/**
+ * The form of a value: a pattern of its text, a type, or the forms of its fields. A field whose name ends with `?` may
+ * be missing, and `*` stands for any name.
+ */
 type Form = RegExp | "integer" | Form[] | { [field: string]: Form };
 
 interface Action {
@@ -22,7 +25,7 @@ interface Action {
 
 export interface Asked {
   action: string;
-  /** Of a set, and of one of its instances; "" for none. */
+  /** Name of the set, and ID of one of its instances; "" if the path has none. */
   set: string;
   id: string;
   skip: number;

@@ -15,16 +15,16 @@ type Reference = Record<string, string>;
 
 const states = { Creating: "Creating", Ready: "Succeeded", Failed: "Failed", Terminating: "Deleting", Terminated: "" };
 
-/** Disposing of it fails after an invalid request. */
+/** A server that answers like Azure; disposing of it fails if it got an invalid request. */
 export class AzureStub implements AsyncDisposable {
   /** Actions in the order of the requests. */
   readonly calls: string[] = [];
   readonly ground: AzureGround;
-  /** Returns the fault of the call with that number, from 1. */
+  /** Returns the fault of the nth call, counted from 1. */
   fault: (nth: number, action: string) => Befalls | undefined = () => undefined;
-  /** Returns the milliseconds after which the call with that number is answered. */
+  /** Returns the milliseconds after which the nth call is answered. */
   delay: (nth: number, action: string) => number = () => 0;
-  /** Returns Azure's answer in place of the action. */
+  /** Returns an error response for an action, which is then not executed; undefined executes the action. */
   refusal: (action: string) => { status: number; code: string; message?: string; after?: string } | undefined = () =>
     undefined;
   readonly #wrong: string[] = [];
@@ -129,7 +129,7 @@ export class AzureStub implements AsyncDisposable {
     return json({ body: this.#set(group), headers: { "azure-asyncoperation": `${this.url}/operations/1` } });
   }
 
-  /** Azure has no templates, so equal ones are the same. */
+  /** Makes a set boot an image. Azure has no templates, so equal images are one template of the simulated cloud. */
   #boot(group: Group, reference: Reference | undefined): void {
     if (!reference) return;
     const image = reference["id"] ??

@@ -42,7 +42,7 @@ export function worldOf(
 ): World {
   const cloud = new GroupCloud({ images, ...(capacity === undefined ? {} : { capacity }) });
   for (const group of groups) cloud.create(group);
-  // Existing instances are visible to all clients.
+  // Existing instances are old enough to be visible to all clients.
   for (const instance of cloud.instances()) instance.since = new Date(0).toISOString();
   const stub = new AzureStub(cloud, { clusterTag, ...conditions });
   const limit = requestMs === undefined ? {} : { requestMs };
@@ -73,7 +73,7 @@ export function truthOf(world: World): Truth {
   };
 }
 
-/** Returns the tokens of all recorded orders, and of the open one if it has an instance. */
+/** Returns the tokens of all recorded orders, and the token of the open order if an instance exists for it. */
 function tokensIn(world: World): string[] {
   const { open, orders } = notesOf(tagsOf(world));
   const isHeir = (id: number): boolean => id > (open?.after ?? Infinity) && !orders.has(id);
@@ -87,7 +87,10 @@ export function tagsOf({ cloud, stub }: World): Record<string, string> {
   return stub.ground.tagsOf(group);
 }
 
-/** Lets an order raise the size of the set, interrupts it then, and waits until Azure has completed the change. */
+/**
+ * Starts an order, cuts the connection after the size of the set was raised, and waits until Azure has completed the
+ * change.
+ */
 export async function cutOff({ cloud, stub }: World, driver: Driver): Promise<void> {
   stub.fault = (_, action) => action === "update" ? "CutAfter" : undefined;
   await rejects(driver.order({ group: spec.id, token: "t" }), { type: "ApiUnavailable" });
@@ -96,7 +99,7 @@ export async function cutOff({ cloud, stub }: World, driver: Driver): Promise<vo
   while (group && stub.ground.isBusy(group)) await pass(10);
 }
 
-/** Makes an open order so old that all its results are visible. */
+/** Makes the open order so old that all its results are visible. */
 export function age(world: World): void {
   const [group, tags] = [world.cloud.group(spec.id), tagsOf(world)];
   const notes = notesOf(tags);

@@ -3,11 +3,11 @@ import type { Befalls } from "../driver_conformance.ts";
 
 export class FaultProxy implements AsyncDisposable {
   calls = 0;
-  /** Returns the fault of the call with that number, from 1. */
+  /** Returns the fault of the nth call, counted from 1. */
   fault: (nth: number) => Befalls | undefined = () => undefined;
-  /** Receives the body of each call before anything else. */
+  /** Receives the body of each call, before the call is forwarded or interrupted. */
   onBody: (body: string, request: Request) => void = () => {};
-  /** Receives the body of each successful answer, with that of its call. */
+  /** Receives the body of each successful answer, and the body of its call. */
   onAnswer: (answer: string, body: string, request: Request) => void = () => {};
   readonly #to: string;
   readonly #failure: (fault: "Throttled" | "Broken", request: Request) => Response;

@@ -7,35 +7,37 @@ export interface GoogleConditions {
   clusterTag: string;
   /** Milliseconds for which a new instance is hidden. */
   lagMs?: number;
-  /** Its manager lists it in spite of that. */
+  /** Whether the instance group manager lists a new instance although the instance itself is still hidden. */
   isListedAtOnce?: boolean;
-  /** Number of reads for which a group hides an instance that it was just ordered to make. */
+  /** Number of reads for which a group hides an instance that was just ordered. */
   unmadeLooks?: number;
-  /** Where its templates are; by default everywhere. */
+  /** Scope of all instance templates: "global" by default, or a region such as "regions/b". */
   templatesIn?: string;
-  /** Returns its answer to such a request to its managers. */
+  /** Messages with which the instance group manager refuses requests to create or delete instances. */
   saysNo?: { create?: string; delete?: string };
-  /** Where Google refuses a request to its managers: in the response, or in the operation that it began. */
+  /**
+   * Where Google reports the refusal of such a request: in the response, or in the operation that the response names.
+   */
   saysNoIn?: "Answer" | "Operation";
-  /** One more zone does not respond. */
+  /** Whether one more zone exists that does not respond. */
   isPartial?: boolean;
-  /** Unusual fields of a manager, and of an instance in its list. */
+  /** Functions that return additional fields of an instance group manager, and of an instance in its list. */
   manager?: (group: Group) => object;
   member?: (instance: CloudInstance) => object;
-  /** Configurations of instances that were not created by name. */
+  /** Returns additional per-instance configs of a group, for instances that were not created by name. */
   configs?: (group: Group) => object[];
-  /** Whether the sizes of groups have bounds, and the mode of the autoscaler that changes them. */
+  /** The mode of each group's autoscaler, which also has the bounds of the group's size; by default "OFF". */
   autoscaler?: "OFF" | "ON";
 }
 
-/** Google's refusal of a valid request. */
+/** An error response of Google to a valid request. */
 export class GoogleNo extends Error {
   constructor(readonly status: number, readonly reason: string, message: string) {
     super(message);
   }
 }
 
-/** A slot of a group without capacity. */
+/** An instance that a group lists although there is no capacity for it. */
 interface Unfilled {
   group: Group;
   name: string;
@@ -59,7 +61,7 @@ export function isGoing({ state }: CloudInstance): boolean {
 
 export class GoogleGround {
   readonly unfilled = new Map<string, Unfilled>();
-  /** The stored properties of a template. */
+  /** Returns the properties that Google stores of a new template, given the requested ones. */
   stored: (properties: Record<string, unknown>) => Record<string, unknown> = (properties) => properties;
   readonly #looks = new Map<string, number>();
   readonly #names = new Map<string, string>();
@@ -67,7 +69,7 @@ export class GoogleGround {
 
   constructor(readonly cloud: GroupCloud, readonly conditions: GoogleConditions) {}
 
-  /** At a path in a zone or a region. */
+  /** Returns the group at a path in a zone or a region; throws 404 if it does not exist. */
   groupAt(scope: string, name: string): Group {
     const found = this.cloud.group(`projects/${project}/${scope}/instanceGroupManagers/${name}`);
     if (found) return found;
@@ -110,7 +112,7 @@ export class GoogleGround {
   /** Creation time of all templates. */
   madeTemplatesAt = "2026-01-01T00:00:00.000-08:00";
 
-  /** Where all templates are. */
+  /** Where all templates are: global, or a region. */
   get templateScope(): string {
     return this.conditions.templatesIn ?? "global";
   }

@@ -24,7 +24,7 @@ export class GoogleMachinesStub {
     const found = this.ground.templates(scope).find((each) => each.name === name);
     if (!found) throw new GoogleNo(404, "notFound", `The resource '${scope}/instanceTemplates/${name}' was not found`);
     const selfLink = urlOf(this.ground.templatePath(found.template));
-    // Google stores input-only fields and never shows them, except the parameters of disks.
+    // Paths of fields that Google accepts and stores but never shows; the parameters of disks are an exception.
     const hidden = markedPaths("InstanceProperties", "Input").filter((path) => path !== "disks.initializeParams");
     const properties = without(this.ground.propertiesOf(found.group, found.template), hidden);
     return {
@@ -122,7 +122,10 @@ export class GoogleMachinesStub {
   }
 }
 
-/** Disks may have other names than their machines. */
+/**
+ * Returns the name of the boot disk, which differs from the machine's name, because clients must not rely on equal
+ * names.
+ */
 function diskOf({ node }: CloudInstance): string {
   return `${node}-boot`;
 }

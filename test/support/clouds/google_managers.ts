@@ -32,7 +32,7 @@ export class GoogleManagersStub {
     if (fingerprint !== this.ground.fingerprintOf(group)) {
       throw new GoogleNo(412, "conditionNotMet", "Invalid fingerprint.");
     }
-    // Versions win when both are set.
+    // The list of versions wins over the field `instanceTemplate` when both are set.
     const path = pathIn(versions[0]?.instanceTemplate ?? "");
     const found = this.ground.templates(this.ground.templateScope).find(({ template }) =>
       this.ground.templatePath(template) === path
@@ -52,7 +52,9 @@ export class GoogleManagersStub {
     return { managedInstances: shown, ...next };
   }
 
-  /** Configurations of instances: one for each that was created by name, and those of the conditions. */
+  /**
+   * Lists the per-instance configs: one for each instance that was created by name, and those of the test's conditions.
+   */
   configs({ scope, name, query }: GoogleRequest): object {
     const { configs = () => [] } = this.ground.conditions;
     const group = this.ground.groupAt(scope, name);
@@ -82,7 +84,7 @@ export class GoogleManagersStub {
     } catch (error) {
       if (!(error instanceof CloudRefusal)) throw error;
       if (error.reason !== "NoCapacity") throw new GoogleNo(403, "limitExceeded", error.message);
-      // Google accepts the order in spite of that, and retries.
+      // Google accepts an order although there is no capacity, and retries it.
       group.size += 1;
       this.ground.unfilled.set(asked.name, { group, name: asked.name, looks: 0 });
     }
@@ -108,7 +110,7 @@ export class GoogleManagersStub {
     }
   }
 
-  /** Two items per page; the last of them is in a zone that does not respond. */
+  /** Lists the autoscalers of all groups except for the last, two on each page; one more zone does not respond. */
   autoscalers({ query }: GoogleRequest): object {
     const all = this.ground.cloud.groups().slice(0, -1);
     const at = Number(query["pageToken"] ?? 0);
@@ -144,7 +146,8 @@ export class GoogleManagersStub {
       ...{ selfLink: `${own}/instanceGroupManagers/${name}`, [kind]: own },
       ...{ instanceTemplate, versions: [{ name: "first", instanceTemplate, ...sized(group) }], targetSize: group.size },
       fingerprint: this.ground.fingerprintOf(group),
-      // Google's description does not say whether a configuration without entries counts, so it does here.
+      // Google's description does not define whether a per-instance config without entries makes a group stateful, so
+      // the double assumes that it does.
       status: {
         ...{ isStable: true, autoscaler: `${own}/autoscalers/${name}` },
         stateful: { hasStatefulConfig: this.#named(group).length > 0, perInstanceConfigs: { allEffective: true } },
@@ -181,7 +184,7 @@ export class GoogleManagersStub {
   }
 }
 
-/** In the form "zones/a". */
+/** Returns the scope of a group in the form "zones/a". */
 export function scopeOf({ id }: Group): string {
   return id.split("/").slice(2, 4).join("/");
 }
@@ -190,7 +193,10 @@ function nameOf({ id }: Group): string {
   return id.slice(id.lastIndexOf("/") + 1);
 }
 
-/** The size of a version of which all instances of the group are, with the number that Google calculates. */
+/**
+ * Returns the size of the only version of a group: all instances, with the number that Google calculates from the
+ * percentage.
+ */
 function sized({ size }: Group): object {
   return { targetSize: { percent: 100, calculated: size } };
 }

@@ -80,7 +80,7 @@ const actions: Record<string, Action> = {
   "POST configs": { form: new RegExp(`^${manager}/listPerInstanceConfigs$`), query: ["pageToken"] },
   "POST create": {
     form: new RegExp(`^${manager}/createInstances$`),
-    // Any other field than a name would make the group a stateful one.
+    // Only names are allowed: any other field of an instance would make the group a stateful one.
     body: z.strictObject({ instances: z.array(z.strictObject({ name })).min(1) }),
   },
   "POST delete": {

@@ -16,12 +16,12 @@ interface Operation {
   failed: GoogleNo | undefined;
 }
 
-/** Disposing of it fails after an invalid request. */
+/** A server that answers like Google; disposing of it fails if it got an invalid request. */
 export class GoogleStub implements AsyncDisposable {
   /** Actions in the order of the requests. */
   readonly calls: string[] = [];
   readonly ground: GoogleGround;
-  /** Returns the fault of the call with that number, from 1. */
+  /** Returns the fault of the nth call, counted from 1. */
   fault: (nth: number, action: string) => Befalls | undefined = () => undefined;
   readonly #wrong: string[] = [];
   readonly #operations: Operation[] = [];
@@ -101,7 +101,7 @@ export class GoogleStub implements AsyncDisposable {
     return verbs[asked.action]?.();
   }
 
-  /** It is done at once, and a client learns that only from the operation. */
+  /** Changes the cloud at once, and returns an operation, from which a client has to read the result. */
   #begun({ scope }: GoogleRequest, change: () => void): object {
     const operation: Operation = { scope, failed: undefined };
     try {
@@ -120,7 +120,7 @@ export class GoogleStub implements AsyncDisposable {
     const operation = this.#operations[number - 1];
     if (operation?.scope !== scope) throw new GoogleWrong(`no operation ${name} in ${scope}`);
     const { failed } = operation;
-    // Operations have other codes for the same errors.
+    // The codes of errors in operations have another form than those in responses.
     const code = failed?.reason.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
     const error = failed ? { error: { errors: [{ code, message: failed.message }] } } : {};
     return { ...this.#shown(number), status: "DONE", ...error };

@@ -2,7 +2,10 @@
 import type { CloudInstance, GroupCloud } from "../../../deploy/local/cloud/groups/group_cloud.ts";
 import type { CloudUnderTest, Truth } from "../driver_conformance.ts";
 
-/** Returns the state of a group, and functions to make it visible; `tokenOf` returns the order of an instance. */
+/**
+ * Returns functions that read the actual state of a group, make everything visible, and complete all deletions;
+ * `tokenOf` returns the order of an instance.
+ */
 export function truthIn(
   cloud: GroupCloud,
   id: string,

@@ -24,8 +24,8 @@ export async function motoPython(): Promise<string | undefined> {
 }
 
 /**
- * A complete environment or none: it is made beside its final path and then renamed. Its own programs would contain the
- * first path, so none is used.
+ * Creates the Python environment completely or not at all: beside its final path, to which it is then renamed. Only its
+ * `python` may be run: the paths in its other programs are outdated after that.
  */
 async function makePython(system: string, folder: string, digest: string): Promise<void> {
   await mkdir(folder, { recursive: true });
@@ -34,7 +34,7 @@ async function makePython(system: string, folder: string, digest: string): Promi
   await need({ program: system, args: ["-m", "venv", made], env });
   const args = ["-m", "pip", "install", "--quiet", "--no-deps", "--requirement", requirements];
   await need({ program: join(made, "bin/python"), args, env });
-  // Another test may have made it meanwhile.
+  // Fails if another test has made the environment meanwhile, which is then used.
   await rename(made, join(folder, digest)).catch(() => undefined);
 }
 
@@ -43,7 +43,7 @@ async function need(order: Parameters<typeof runCommand>[0]): Promise<void> {
   if (code !== 0) throw new Error(`Failed to make a Python with moto: ${order.args.join(" ")}: ${lines.at(-1)}`);
 }
 
-/** A separate server; disposing of it ends it. */
+/** A moto server of its own; disposing of it ends the server. */
 export class Moto implements AsyncDisposable {
   private constructor(readonly url: string, private readonly child: Deno.ChildProcess) {}
 

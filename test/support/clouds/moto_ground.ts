@@ -46,7 +46,7 @@ export class MotoGround {
     await this.set(tags);
   }
 
-  /** The commands of the shim for the group. */
+  /** Sets tags of the group, by which a test controls the simulated faults of moto. */
   async set(tags: Record<string, number>): Promise<void> {
     const of = { ResourceId: groupName, ResourceType: "auto-scaling-group", PropagateAtLaunch: false };
     const Tags = Object.entries(tags).map(([Key, value]) => ({ ...of, Key, Value: `${value}` }));

@@ -1,6 +1,5 @@
 /**
- * Validates images as the workflow does, step by step and without a workflow, over objects in memory and a real
- * registry.
+ * Validates images with the steps of the workflow, but without a workflow, over objects in memory and a real registry.
  */
 import { resolveImage } from "../../../activities/os_image/resolve_image.ts";
 import { ensureImageTold } from "../../../activities/os_image/tell_image.ts";
@@ -17,7 +16,7 @@ export class Admission {
   readonly kube = new FakeKube();
   #generation = 0;
 
-  /** Replaces the object's spec, which increments its generation. */
+  /** Replaces the spec of the OSImage, which increments its generation. */
   ask(spec: object): void {
     this.#generation += 1;
     const status = this.kube.get("osimages", "image")?.["status"];
@@ -25,7 +24,7 @@ export class Admission {
     this.kube.put("osimages", { metadata, spec, ...(status === undefined ? {} : { status }) });
   }
 
-  /** Validates and reports; returns the resulting reason, "Accepted" on success. */
+  /** Validates the image, and writes the status; returns the reason of the result, "Accepted" on success. */
   async judge(now = Date.now()): Promise<string> {
     const object = { name: "image" };
     const finding = await inActivity(() => this.#find(now), { attempt: 100 });

@@ -27,7 +27,7 @@ const offline = ["--tlog-upload=false", ...always];
 export interface Keyless {
   server: SigstoreServer;
   holder: Holder;
-  /** How the log is to record a statement. */
+  /** The type of the log entry that records the statement. */
   entry?: "dsse" | "intoto";
 }
 
@@ -57,7 +57,7 @@ export class Cosign implements AsyncDisposable {
     await this.#run(["sign", ...offline, ...signatureForms[form], `--key=${key}.key`, image]);
   }
 
-  /** Attaches a signed statement. */
+  /** Attaches a statement about the image, signed with the key. */
   async attest(key: string, image: string, { type, predicate }: Said): Promise<void> {
     await writeFile(join(this.directory, "predicate.json"), JSON.stringify(predicate));
     await this.#run(["attest", ...offline, `--key=${key}.key`, `--type=${type}`, "--predicate=predicate.json", image]);
@@ -102,7 +102,9 @@ interface Said {
   predicate: unknown;
 }
 
-/** Keeps cosign from reading the keys of the public Sigstore; nothing is compared with these. */
+/**
+ * Keeps cosign from reading the keys of the public certificate transparency log, of which these tests verify nothing.
+ */
 const ownLog = { SIGSTORE_CT_LOG_PUBLIC_KEY_FILE: "/dev/null" };
 
 function keylessFlags({ server: { url }, holder }: Keyless): string[] {

@@ -2,11 +2,11 @@
 import { createHash } from "node:crypto";
 import { type MadeImage, makeImage } from "./made_image.ts";
 
-/** The answer of a test; undefined leaves it to the registry. */
+/** Returns the answer of a test to a request; undefined lets the registry answer. */
 export type Intruder = (request: Request) => Response | undefined;
 
 export class FakeRegistry implements AsyncDisposable {
-  /** By path and reference, or digest. */
+  /** The manifests by path with tag or digest, and the blobs by digest. */
   readonly manifests = new Map<string, Uint8Array>();
   readonly blobs = new Map<string, Uint8Array>();
   readonly requests: { url: string; headers: Headers }[] = [];

@@ -1,7 +1,10 @@
-/** An authority that certifies identities for minutes, as Fulcio does; and one that certifies what it should not. */
+/**
+ * A certificate authority that certifies identities for minutes, as Fulcio does; it can also issue invalid
+ * certificates.
+ */
 import { Buffer } from "node:buffer";
 import { randomBytes, webcrypto } from "node:crypto";
-// Comes before @peculiar/x509, which does not load without it.
+// This import must come before @peculiar/x509, which does not load without it.
 import "../../../activities/x509/reflection.ts";
 import * as x509 from "@peculiar/x509";
 
@@ -26,7 +29,7 @@ export function rsa(hash: "SHA-1" | "SHA-256"): Authority["algorithm"] {
 export interface AuthorityFacts {
   by?: Authority;
   isAuthority?: boolean;
-  /** Maximum number of authorities below it. */
+  /** Maximum number of intermediate authorities below it (path length). */
   depth?: number;
   purposes?: string[];
   from?: number;
@@ -63,15 +66,15 @@ export interface Holder {
   subject: string;
 }
 
-/** The content of a certificate; by default that of Fulcio. */
+/** Fields of a certificate; by default those of Fulcio's certificates. */
 export interface LeafFacts {
-  /** Epoch ms. */
+  /** When the certificate was issued (epoch ms). */
   at?: number;
   purposes?: string[];
   usages?: number;
   isAuthority?: boolean;
   names?: x509.JsonGeneralNames;
-  /** The bytes of the extension. */
+  /** The bytes of the extensions with the issuer of the identity, by OID. */
   issuerExtensions?: Record<string, Uint8Array>;
   extensions?: x509.Extension[];
 }
@@ -102,7 +105,7 @@ export async function certify(
   return certificate.toString("pem");
 }
 
-/** The older extension, which cosign 2 reads, and the newer one. */
+/** Returns both extensions with the issuer of the identity: the older one, which cosign 2 reads, and the newer one. */
 function bothIssuers({ issuer }: Holder): Record<string, Uint8Array> {
   return { "1.3.6.1.4.1.57264.1.1": Buffer.from(issuer), "1.3.6.1.4.1.57264.1.8": utf8String(issuer) };
 }
@@ -113,7 +116,7 @@ export function utf8String(text: string): Uint8Array {
   return Buffer.concat([Buffer.from([0x0c, ...length]), bytes]);
 }
 
-/** The first byte keeps it positive. */
+/** Returns a random serial number; its first byte keeps the number positive. */
 function newSerialNumber(): string {
   return "4a" + randomBytes(15).toString("hex");
 }

@@ -10,7 +10,7 @@ export interface KeylessScene {
   sigstore: Sigstore;
   admission: Admission;
   spec: { reference: string; keyless: ReturnType<Sigstore["trust"]> };
-  /** Validates the image with only this attached. */
+  /** Validates the image when only this layer is attached to it; returns the resulting reason. */
   judgeWith(layer: Pick<KeylessLayer, "mediaType" | "bytes"> & { annotations?: object }): Promise<string>;
 }
 

@@ -1,4 +1,4 @@
-/** Signs without its own key, as cosign does, where cosign is missing: with a certificate and a log entry. */
+/** Signs with an ephemeral key, a certificate and a log entry, as cosign does, where cosign is not installed. */
 import { Buffer } from "node:buffer";
 import { createPublicKey } from "node:crypto";
 import { type Authority, certify, type Holder, type LeafFacts, makeAuthority } from "./fulcio.ts";
@@ -16,24 +16,24 @@ export const annotation = {
   bundle: "dev.sigstore.cosign/bundle",
 } as const;
 
-/** A layer whose annotations a test may change. */
+/** A layer of a signature; a test may change its annotations. */
 export interface KeylessLayer {
   mediaType: string;
   bytes: Uint8Array;
   annotations: Record<string, string>;
 }
 
-/** How a log records an envelope. */
+/** Functions that make the log's entry of a signed envelope, by type of the entry. */
 const entries = { dsse: dsseEntry, intoto: inTotoEntry, intoto2: inTotoEntry2 } as const;
 
-/** The difference of a signature from a valid one. */
+/** The fields in which a signature differs from a valid one. */
 export interface Changes {
   holder?: Holder;
   facts?: LeafFacts;
-  /** The authority, and its chain. */
+  /** The authority that issues the certificate, and the chain that is stored with the signature. */
   authority?: Authority;
   chain?: readonly Authority[];
-  /** When the log records it (epoch ms). */
+  /** When the log records the signature (epoch ms). */
   at?: number;
   log?: Rekor;
   entry?: keyof typeof entries;
@@ -129,7 +129,7 @@ function beside(certificate: string, chain: readonly string[], logged: Logged): 
   };
 }
 
-/** As cosign 2 writes it into an annotation. */
+/** Returns the bundle of a log entry, as cosign 2 writes it into an annotation. */
 export function bundleText({ promise, ...Payload }: Logged): string {
   return JSON.stringify({ SignedEntryTimestamp: promise, Payload });
 }

@@ -3,20 +3,20 @@ import { createHash } from "node:crypto";
 
 /** The content that distinguishes an image. */
 export interface ImageFacts {
-  /** Of its only layer. */
+  /** Content of the image's only layer. */
   content: string;
   platforms?: readonly string[];
   created?: string;
-  /** A bare manifest of the first platform, without an index. */
+  /** Whether the image is a bare manifest of its first platform, without an index. */
   isSingle?: boolean;
 }
 
 export interface MadeImage {
-  /** Of the index, or of the bare manifest. */
+  /** Digest of the index, or of the bare manifest. */
   digest: string;
-  /** By platform. */
+  /** Digests of the manifests by platform. */
   manifests: Record<string, string>;
-  /** By digest; entries with a media type are manifests, and the last one gets the tag. */
+  /** Blobs with their digests: those with a media type are manifests, and the last one gets the tag. */
   blobs: { digest: string; bytes: Uint8Array; mediaType?: string }[];
 }
 

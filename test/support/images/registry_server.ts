@@ -7,7 +7,7 @@ import { waitUntil } from "../../../deploy/local/process/wait_until.ts";
 import { resolveTools } from "../../../deploy/local/tools/resolve_tools.ts";
 
 export class RegistryServer implements AsyncDisposable {
-  /** As in references. */
+  /** Host and port, as in image references. */
   readonly host: string;
   readonly #directory: string;
   readonly #program: string;
@@ -35,7 +35,7 @@ export class RegistryServer implements AsyncDisposable {
     return server;
   }
 
-  /** Starts it again, with all its content. */
+  /** Starts the registry again, with all its content. */
   async comeBack(): Promise<void> {
     const env = { OTEL_TRACES_EXPORTER: "none" };
     const args = ["serve", join(this.#directory, "config.yml")];
@@ -46,7 +46,7 @@ export class RegistryServer implements AsyncDisposable {
     }, { what: "the registry to answer", timeoutMs: 30_000 });
   }
 
-  /** Its address does not respond any more. */
+  /** Stops the registry, so that its address does not respond. */
   async goAway(): Promise<void> {
     this.#child?.kill("SIGKILL");
     await this.#child?.status;

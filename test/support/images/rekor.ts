@@ -1,17 +1,17 @@
-/** A transparency log like Rekor: it records entries, and signs a promise of that. */
+/** A transparency log like Rekor: it records entries, and returns a signed promise that it has recorded them. */
 import { Buffer } from "node:buffer";
 import { createHash, createPublicKey } from "node:crypto";
 import { Signer } from "./signer.ts";
 
 export interface Logged {
-  /** Base64. */
+  /** The recorded entry, base64. */
   body: string;
-  /** Epoch seconds. */
+  /** When the entry was recorded (epoch seconds). */
   integratedTime: number;
   logIndex: number;
-  /** Hexadecimal. */
+  /** ID of the log, hexadecimal. */
   logID: string;
-  /** Base64. */
+  /** Signature of the log (SignedEntryTimestamp), base64. */
   promise: string;
 }
 
@@ -40,18 +40,18 @@ export class Rekor {
 
 interface Signature {
   signature: string;
-  /** PEM. */
+  /** Certificate of the signer in PEM. */
   certificate: string;
 }
 
-/** The entry of a simple signature. */
+/** Returns the log entry of a signature of plain bytes. */
 export function hashedRekord(bytes: Uint8Array, { signature, certificate }: Signature): object {
   const publicKey = { content: base64(certificate) };
   const spec = { data: { hash: hashOf(bytes) }, signature: { content: signature, publicKey } };
   return { apiVersion: "0.0.1", kind: "hashedrekord", spec };
 }
 
-/** The entry of an envelope. */
+/** Returns the log entry of a signed envelope (DSSE). */
 export function dsseEntry(envelope: string, certificate: string): object {
   const { payload, signatures } = JSON.parse(envelope) as { payload: string; signatures: { sig: string }[] };
   const spec = {
@@ -62,14 +62,14 @@ export function dsseEntry(envelope: string, certificate: string): object {
   return { apiVersion: "0.0.1", kind: "dsse", spec };
 }
 
-/** The older one of an envelope. */
+/** Returns the older type of log entry of a signed envelope (in-toto). */
 export function inTotoEntry(envelope: string, certificate: string): object {
   const { payload } = JSON.parse(envelope) as { payload: string };
   const content = { hash: hashOf(Buffer.from(envelope)), payloadHash: hashOf(Buffer.from(payload, "base64")) };
   return { apiVersion: "0.0.1", kind: "intoto", spec: { content, publicKey: base64(certificate) } };
 }
 
-/** The newer of the older ones, as npm and GitHub had it. */
+/** Returns the second version of the older type, which npm and GitHub used. */
 export function inTotoEntry2(envelope: string, certificate: string): object {
   const { payload, payloadType, signatures } = JSON.parse(envelope) as {
     payload: string;

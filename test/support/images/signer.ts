@@ -1,12 +1,12 @@
-/** Signs as cosign does, where cosign is missing. */
+/** Signs images and statements with its own key, as cosign does, where cosign is not installed. */
 import { Buffer } from "node:buffer";
 import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 
 export class Signer {
   readonly #key: KeyObject;
-  /** Of its public key. */
+  /** The public key in PEM. */
   readonly pem: string;
-  /** Of the private key, which must not be published. */
+  /** The private key in PEM, which must not be published. */
   readonly privatePem: string;
 
   constructor(kind: "p256" | "rsa" | "ed25519" = "p256") {

@@ -63,7 +63,7 @@ interface Proposed {
   };
 }
 
-/** The entry of a log for a proposed one. */
+/** Returns the log entry for a proposed entry of a client. */
 function entryOf(proposed: Proposed): object {
   const { kind, spec: { proposedContent, content, publicKey } } = proposed;
   if (kind === "dsse") return dsseEntry(proposedContent?.envelope ?? "", textOf(proposedContent?.verifiers[0]));

@@ -27,8 +27,8 @@ RestartSec=2
 WantedBy=multi-user.target
 `;
 
-// Not retried after a failure, because kubeadm refuses a partly configured machine, and Ostler handles machines that do
-// not join.
+// systemd does not retry this unit, because kubeadm refuses a partly configured machine, and Ostler replaces machines
+// that do not join.
 const joinUnit = `[Unit]
 Description=Become a node by kubeadm
 Wants=network-online.target
@@ -58,7 +58,7 @@ systemctl enable kubelet.service
 ${command}
 `;
 
-/** Returns the files of the image that kubeadm does not replace, and the files for kubeadm. */
+/** Returns the files of a machine: those of the image that kubeadm does not replace, and those that kubeadm needs. */
 export function bootFiles(
   files: readonly BootFile[],
   { verb, config }: { verb: "init" | "join"; config: string },

@@ -26,7 +26,9 @@ export interface ControlPlanesOptions {
   group: GroupSpec;
   /** Version of the cluster and of its kubelets; `kubernetesVersion` by default. */
   version?: string;
-  /** Kubernetes versions of other components, by which later machines join. */
+  /**
+   * Kubernetes versions by name of the components, for machines that join with other components than the first ones.
+   */
   components?: Readonly<Record<string, string>>;
 }
 
@@ -35,7 +37,7 @@ const apiPort = 6443;
 
 export class ControlPlanes implements AsyncDisposable {
   readonly groups: GroupGround;
-  /** The cluster; its API server address leads to any ready one. */
+  /** The cluster; the address of its API server is that of the load balancer. */
   readonly cluster: Cluster;
   readonly keys: ClusterKeys;
   readonly #options: ControlPlanesOptions;
@@ -79,8 +81,8 @@ export class ControlPlanes implements AsyncDisposable {
   }
 
   /**
-   * Lets all other machines join; Ostler's CRDs, service accounts and processes must exist, because it records what
-   * nodes run.
+   * Lets all other machines join. Ostler's CRDs and service accounts must exist, and its processes must run, because
+   * Ostler records the image and components of nodes.
    */
   async settle(admin: Administrator, workers: readonly GroupSpec[]): Promise<void> {
     const { group, version = kubernetesVersion } = this.#options;

@@ -1,4 +1,7 @@
-/** Waits for the machine that creates the cluster, whose state only itself can report until it is Ready. */
+/**
+ * Waits for the machine that creates the cluster; until its node is Ready, only the machine itself can report its
+ * state.
+ */
 import { waitUntil } from "../../../deploy/local/process/wait_until.ts";
 import { ApiConnection } from "../../../deploy/local/stack/api_connection.ts";
 import type { ContainerHost } from "../../../deploy/local/machines/container_host.ts";

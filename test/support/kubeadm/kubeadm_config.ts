@@ -16,7 +16,10 @@ const apiVersion = "kubeadm.k8s.io/v1beta4";
 /** Path of the discovery kubeconfig, which has a join ticket. */
 export const discoveryPath = "/etc/kubernetes/discovery.conf";
 
-/** Arguments as in the stack: its start is slow at the default rate, and a lost node is detected late by default. */
+/**
+ * Arguments of kube-controller-manager as in the embedded stack: at the default rate of requests it starts slowly, and
+ * by default it detects a lost node late.
+ */
 const controllerManager = {
   "kube-api-qps": "200",
   "kube-api-burst": "400",
@@ -33,7 +36,8 @@ export function initConfig(instance: CloudInstance, shape: ClusterShape): string
       controlPlaneEndpoint: shape.endpoint,
       ...{ imageRepository: shape.imageRepository, encryptionAlgorithm: "ECDSA-P256" },
       networking: { podSubnet: shape.podNetwork, serviceSubnet: "10.96.0.0/16" },
-      // Machines route the only Service that pods need themselves, and no pod uses DNS.
+      // Neither kube-proxy nor CoreDNS is needed: machines themselves route the only Service that pods use, and no pod
+      // uses DNS.
       ...{ dns: { disabled: true }, proxy: { disabled: true } },
       controllerManager: { extraArgs: argumentsOf(controllerManager) },
     },
@@ -74,7 +78,7 @@ export function upgradeConfig(): string {
 function registrationOf({ node, providerId, zone }: CloudInstance): object {
   return {
     ...{ name: node, criSocket: "unix:///run/containerd/containerd.sock", imagePullSerial: false },
-    // This check reads the kernel's config, which is that of the host.
+    // kubeadm's check "SystemVerification" reads the config of the kernel, which is the host's kernel.
     ignorePreflightErrors: ["SystemVerification"],
     kubeletExtraArgs: argumentsOf({
       "provider-id": providerId,

@@ -1,10 +1,11 @@
 /**
- * How long something did not work: from the start of the first failed attempt to the end of the next successful one.
+ * For how long the attempts of a client failed: each outage lasts from the start of the first failed attempt to the end
+ * of the next successful one.
  */
 export interface Outages {
   successes: number;
   failures: number;
-  /** The total. */
+  /** Total duration of all outages. */
   totalMs: number;
   longestMs: number;
   /** The longest ones, with the reason of the first failure of each. */
@@ -40,7 +41,7 @@ export class Availability {
     }
   }
 
-  /** As of now: a current outage counts up to now. */
+  /** Returns the outages until now; one that has not ended counts until now. */
   report(): Outages {
     const current = this.#current && outageOf(this.#current);
     const outages = longest(current ? [...this.#outages, current] : this.#outages);

@@ -6,12 +6,12 @@ import { WriteLedger } from "./write_ledger.ts";
 
 export interface SteadyOptions {
   kubeconfig: string;
-  /** Between two iterations. */
+  /** Milliseconds between two iterations. */
   everyMs?: number;
 }
 
 export interface SteadyReport {
-  /** Acknowledged. */
+  /** Number of acknowledged writes. */
   writes: number;
   reads: number;
   /** Acknowledged writes that could not be read; empty when every promise was kept. */
@@ -40,7 +40,7 @@ export class SteadyClient {
     this.#run = this.#turns();
   }
 
-  /** Resolves when its object exists, without what an earlier client wrote. */
+  /** Resolves when the object that the client writes to exists, without data of an earlier client. */
   static async start({ kubeconfig, everyMs = 150 }: SteadyOptions): Promise<SteadyClient> {
     const api = await ApiConnection.open(kubeconfig);
     const body = { metadata: { name }, data: {} };
@@ -52,7 +52,7 @@ export class SteadyClient {
     return new SteadyClient(api, everyMs);
   }
 
-  /** As of now. */
+  /** Returns the observations until now. */
   report(): SteadyReport {
     const { acknowledged, broken } = this.#ledger;
     const [writing, reading] = [this.#writing.report(), this.#reading.report()];

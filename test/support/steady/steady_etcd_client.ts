@@ -12,7 +12,10 @@ export interface SteadyEtcdReport {
   acknowledged: number;
   /** Acknowledged writes that were read as an older value. */
   lost: readonly string[];
-  /** Milliseconds without an acknowledged write through etcd's fault: the longest time, and the total. */
+  /**
+   * Milliseconds in which etcd acknowledged no write, without delays of a busy machine: the longest time, and the
+   * total.
+   */
   longestMs: number;
   downMs: number;
 }
@@ -21,7 +24,7 @@ export class SteadyEtcdClient {
   readonly #cluster: EtcdCluster;
   readonly #ledger = new WriteLedger();
   readonly #down = { longestMs: 0, downMs: 0 };
-  /** Milliseconds since the last acknowledged write. */
+  /** Milliseconds without an acknowledged write until now, without delays of a busy machine. */
   #waitedMs = 0;
   #isOver = false;
   readonly #working: Promise<void>;
@@ -31,7 +34,7 @@ export class SteadyEtcdClient {
     this.#working = this.#work();
   }
 
-  /** Ends it; every key is read once more. */
+  /** Stops the client, and reads every written key once more. */
   async stop(): Promise<SteadyEtcdReport> {
     this.#isOver = true;
     await this.#working;
@@ -56,7 +59,7 @@ export class SteadyEtcdClient {
         this.#ledger.acknowledge(slot, value);
         await this.#timed(() => this.#read(slot));
       } else {
-        // Refused or unanswered: then all of that time counts, however busy the machine is.
+        // etcd refused the write or did not answer, so the whole time counts, however busy the machine is.
         this.#waitedMs = waitedMs + performance.now() - begun + everyMs;
       }
       await pause(everyMs);
@@ -64,8 +67,8 @@ export class SteadyEtcdClient {
   }
 
   /**
-   * The time a request takes beyond a concurrent one without a quorum: on a busy machine both are slow, and without a
-   * quorum only the first is.
+   * Adds the time by which a request takes longer than a concurrent request that needs no quorum. On a busy machine
+   * both are slow; without a quorum only the first one is.
    */
   async #timed<T>(ask: () => Promise<T>): Promise<T> {
     const begun = performance.now();
@@ -80,7 +83,7 @@ export class SteadyEtcdClient {
   }
 
   #noteGap(ms: number): void {
-    if (ms < gapMs) return; // as long as a write may take on a busy machine
+    if (ms < gapMs) return; // shorter times occur on a busy machine too
     this.#down.longestMs = Math.max(this.#down.longestMs, ms);
     this.#down.downMs += ms;
   }
@@ -88,7 +91,7 @@ export class SteadyEtcdClient {
   async #read(slot: string): Promise<void> {
     const expected = this.#ledger.expected().get(slot);
     const value = await this.#cluster.get(slot);
-    // Without a response; a later one counts.
+    // No response to this read: a later read of the key counts.
     if (value === undefined || expected === undefined) return;
     this.#ledger.compare(new Map([[slot, expected]]), { [slot]: value });
   }

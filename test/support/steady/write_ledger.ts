@@ -8,7 +8,7 @@ interface Slot {
 }
 
 const slots = 64;
-/** Enough to see what happened. */
+/** Maximum number of recorded failures, which suffices to find the cause. */
 const mostBroken = 20;
 
 export class WriteLedger {

@@ -156,7 +156,7 @@ Deno.test("measures: an update in place counts its download and its boot, but no
   ]);
 });
 
-Deno.test("measures: a failed wait stops waiting", async () => {
+Deno.test("measures: a wait that fails no longer counts as under way", async () => {
   const measures = notes();
   await rejects(measuredWait(measures, ["gone"], () => Promise.reject(new Error("x"))));
   deepEqual(measures.taken, ["under way gone", "under way none"]);

@@ -35,7 +35,7 @@ async function roll(activities: Activities): Promise<void> {
   await inActivity(() => activities.ensureRolloutReported({ pool, report: { ...report, lastGood: good }, events }));
 }
 
-/** As machine-controller numbers it. */
+/** Changes the MachineDeployment, and gives the change a revision as machine-controller does. */
 function change(kube: FakeKube, revision: string): void {
   const finalizers = kube.get("machinedeployments", "pool", "fleet")?.metadata.finalizers;
   const metadata = { finalizers, generation: Number(revision) };
@@ -77,7 +77,7 @@ Deno.test("requests: one change takes 21 in a worker that did not publish before
   ) as [Activities, Activities];
   beginToWatch(other.client);
   await eventually("the watches", () => other.opened.length === 2);
-  await roll(after); // it has read the facts of the installation once
+  await roll(after); // the worker reads the facts of the installation once
   change(kube, "2");
   await roll(before);
   change(kube, "3");
@@ -130,7 +130,7 @@ Deno.test("requests: a new pool without machines takes 20 in a worker", async ()
   beginToWatch(client);
   const { sets, deployments } = poolWatchesOf(client);
   await eventually("the watches", () => sets.isFresh && deployments.isFresh);
-  await ensureSeed(client); // read every ten minutes, for all pools
+  await ensureSeed(client); // the seed is read every ten minutes, for all pools
   streams.requests.length = 0;
   await roll(activities);
   equal(streams.requests.length, 20, streams.requests.join("\n"));

@@ -14,7 +14,7 @@ interface Case {
   args: string[];
   code: number;
   says: RegExp;
-  /** In its own process: one for each exit code, and permissions that only a process can lack. */
+  /** Set for cases that need their own process: one for each exit code, and those without a permission. */
   alone?: {
     stdin?: string;
     /** Without the permission to start processes, in which templates are rendered, an unexpected failure occurs. */
@@ -118,7 +118,7 @@ function kubeconfig(server: string, isUsable: boolean): string {
 const noCluster = { KUBECONFIG: "", KUBERNETES_SERVICE_HOST: "" };
 
 const main = fileURLToPath(new URL("../../../cli/main.ts", import.meta.url));
-// With another home the whole program would be compiled anew.
+// In another cache folder Deno would compile the whole program again.
 const cache = Deno.env.get("DENO_DIR") ?? join(Deno.env.get("XDG_CACHE_HOME") ?? join(homedir(), ".cache"), "deno");
 const granted = ["net", "read", "write", "env", "sys", "ffi", "run"];
 
@@ -140,7 +140,7 @@ async function runAlone(args: string[], { stdin = "", isCrippled = false, direct
     stdout: "piped",
     stderr: "piped",
   }).spawn();
-  // A program that has read enough closes its end.
+  // A program that has read enough closes its standard input, and then writing to it fails.
   const sent = new Blob([stdin]).stream().pipeTo(child.stdin).catch(() => {});
   const [{ code, stdout, stderr }] = await Promise.all([child.output(), sent]);
   const decoder = new TextDecoder();
@@ -155,7 +155,7 @@ interface Alone extends NonNullable<Case["alone"]> {
 Deno.test("ostler: exits with the documented codes", async () => {
   const server = await startApi();
   using terminal = new FakeTerminal(files);
-  // All that a process for templates needs; outside validators are slow and have their own tests.
+  // Processes for templates need only `env` on the PATH; outside validators are slow, and have their own tests.
   symlinkSync("/usr/bin/env", join(terminal.directory, "env"));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   terminal.write("there.json", kubeconfig(url, true));
@@ -173,7 +173,7 @@ Deno.test("ostler: exits with the documented codes", async () => {
     for (const one of processes) await judge(one);
   };
   try {
-    // These run in the process of the tests one after another, because each ends its template engines.
+    // These cases run in the process of the tests, one after another, because each case ends its template engines.
     const inTurn = async (): Promise<void> => {
       for (const one of cases.filter(({ alone }) => !alone)) await judge(one);
     };

@@ -94,7 +94,9 @@ Deno.test("kubectl-ostler: makes Deno check its packages only when others may be
   }
 });
 
-/** A bundler that writes a file if it can, and then prints its arguments, unlike Deno. */
+/**
+ * A stand-in for Deno that records its first argument, writes an output file for `bundle`, and prints its arguments.
+ */
 const bundler = `#!/bin/sh
 echo "$1" >>"$CALLS"
 [ "$1" != bundle ] || [ -n "$BROKEN" ] || while [ $# -gt 1 ]; do [ "$1" != --output ] || echo x >"$2"; shift; done
@@ -112,7 +114,7 @@ Deno.test("kubectl-ostler: bundles the Kubernetes client once, and uses no outda
     writeFileSync(place(name), "");
     utimesSync(place(name), at, at);
   }
-  // As copied by tools that keep modification times.
+  // Writes the source with an old modification time, as tools that copy files with their times do.
   const update = (content: string): void => {
     writeFileSync(source, content);
     utimesSync(source, 1_000, 1_000);

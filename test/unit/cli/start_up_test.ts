@@ -1,4 +1,7 @@
-/** The modules that the command loads before it does anything, which takes most of its time on completion. */
+/**
+ * The modules that the command loads before it does anything; loading them takes most of the time of a shell
+ * completion.
+ */
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import process from "node:process";

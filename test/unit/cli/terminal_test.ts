@@ -20,12 +20,12 @@ async function codeWithoutReader(before: string): Promise<number> {
   return (await child.status).code;
 }
 
-Deno.test("processTerminal: ends a command that only shows when its reader closes, and completes the others", async () => {
+Deno.test("processTerminal: ends a command that only shows data when its reader closes, and completes all other commands", async () => {
   assert.equal(await codeWithoutReader(""), 0);
   assert.equal(await codeWithoutReader("terminal.seeThrough();"), 5);
 });
 
-Deno.test("terminal: completes a command that steers from its first pool on, and ends one that only reads", async () => {
+Deno.test("terminal: completes a command that controls rollouts from its first pool on, and ends one that only reads", async () => {
   const made = new FakeWorld();
   for (const name of ["a", "b"]) made.putPool(rollingStatus(), { name });
   const sentBefore: number[] = [];

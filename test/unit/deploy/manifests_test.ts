@@ -201,7 +201,7 @@ Deno.test("custom resources: keep the names that others rely on", () => {
     "ostler.dev Namespaced Rollout rollouts ro v1alpha1",
     "update.edgeless.systems Cluster ScalingGroup scalinggroups sgrp v1alpha1",
   ]);
-  // The Rollout of a NodePool has its status.
+  // These CRDs have no status; the status of a NodePool is in its Rollout.
   const plain = ["rollout_policies.yaml", "node_pools.yaml"];
   for (const file of files.filter((name) => !name.startsWith("operating_system") && !plain.includes(name))) {
     assert.ok(customResource(`crds/${file}`).versions[0]?.subresources?.["status"], file);
@@ -299,7 +299,7 @@ Deno.test("webhooks: keep the names of Operating System Manager, so that they re
 Deno.test("webhooks: have the paths and the service that the webhook process serves", () => {
   const served = Object.keys(admissionsOf({} as Kube, readConfig({}), { warn: () => {} }));
   const paths = webhooks().map(({ clientConfig }) => clientConfig.service.path);
-  // The webhook itself writes the last one.
+  // The manifests have no webhook with this path, because the webhook process itself writes it.
   assert.deepEqual([...paths, "/mutate-v1alpha1-machine"], served);
   const service = manifests(join(kubernetes, "webhook/webhook.yaml")).find(({ kind }) => kind === "Service");
   assert.ok(service);

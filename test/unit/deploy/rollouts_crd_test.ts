@@ -20,13 +20,16 @@ const file = new URL("../../../deploy/kubernetes/crds/rollouts.yaml", import.met
 const [version] = (parse(readFileSync(file, "utf8")) as { spec: { versions: [Version] } }).spec.versions;
 const { status } = version.schema.openAPIV3Schema.properties;
 
-/** One of each phase; the compiler reports a missing one. */
+/** Each phase once; the compiler reports a missing one. */
 const phases: Record<Phase, true> = {
   ...{ Preparing: true, Creating: true, Rolling: true, RollingBack: true, Repairing: true, Converged: true },
   ...{ RolledBack: true, Halted: true, Aborted: true, Deleting: true },
 };
 
-/** One of each field that is reported, likewise; `trusted` becomes the last of `caBundles`. */
+/**
+ * Each reported field once; the compiler reports a missing one. The report's `trusted` becomes the last entry of
+ * `caBundles`.
+ */
 const fields: Record<Exclude<keyof RolloutReport, "trusted"> | "caBundles", true> = {
   ...{ phase: true, reason: true, message: true, observed: true, observedGeneration: true, replicas: true },
   ...{ updatedReplicas: true, readyReplicas: true, failedMachines: true, updated: true, revision: true, image: true },

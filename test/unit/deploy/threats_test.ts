@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
-/** One line for each paragraph and item. */
+/** The page with one line for each paragraph and each item of a list. */
 const page = readFileSync(`${root}deploy/THREATS.md`, "utf8").replaceAll(/\n(?: {2,}|(?=[^\n#\-\d]))/g, " ");
 
 const [intro = "", ...sections] = page.split(/^## /m);
@@ -19,7 +19,9 @@ function answerOf(lines: readonly string[], what: string): string {
   return lines.find((line) => line.startsWith(`- **${what}**: `)) ?? "";
 }
 
-/** Quoted cases after the path of a test; more quotes belong to the same file. */
+/**
+ * Returns the titles of tests that are quoted after the path of a test file; further quotes belong to the same file.
+ */
 function evidenceIn(text: string): [file: string, quote: string][] {
   return [...text.matchAll(/`(test\/[^`]+\.ts)`((?:[^`"]{0,120}"[^"]+")+)/g)].flatMap(([, file = "", rest = ""]) =>
     [...rest.matchAll(/"([^"]+)"/g)].map(([, quote = ""]): [string, string] => [file, quote])

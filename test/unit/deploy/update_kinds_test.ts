@@ -117,7 +117,7 @@ const condition = {
   lastTransitionTime: "2026-01-01T00:00:00.000Z",
 };
 
-/** The schema of what a column shows. */
+/** Returns the schema of the field that a column shows. */
 function fieldAt(schema: CrdSchema, jsonPath: string): CrdSchema | undefined {
   const steps = jsonPath.replace(/\[\?\(@\.type=="\w+"\)\]/, ".[]").split(".").slice(1);
   return steps.reduce<CrdSchema | undefined>(

@@ -2,7 +2,7 @@ import { equal, ok } from "node:assert/strict";
 import { getHeapStatistics } from "node:v8";
 import { allMatch, type Processor } from "../../../profiles/parameter.ts";
 
-/** Completes a match only at the `nth` attempt; each gets so many milliseconds of processor time. */
+/** Completes a match only at the `nth` attempt; each attempt gets `ms` milliseconds of processor time. */
 function slow(nth: number, ms: number): Processor & { tried: number } {
   const late = Object.assign(new Error("Script execution timed out"), { code: "ERR_SCRIPT_EXECUTION_TIMEOUT" });
   return {

@@ -6,7 +6,7 @@ function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-// osm.md 3.1 has the two hashes.
+// The two expected hashes are known values of Operating System Manager.
 Deno.test("annotationsHash: returns the hash that Operating System Manager writes for the same annotations", () => {
   const plain = {
     "machinedeployment.clusters.k8s.io/revision": "1",

@@ -46,7 +46,8 @@ const situations: Record<string, FactOverrides> = {
   "with a real CA": { cluster: { apiServer: "https://192.0.2.1:6443", caPem } },
 };
 
-// Read at once, because the engine has forgotten it when it renders the next profile.
+// All configs of a profile are rendered together, because the engine has forgotten a profile when it renders the next
+// one.
 const rendered: Rendered[] = [];
 const shown = new Map<Rendered, OsConfig>();
 for (const { metadata, spec } of await defaultProfiles()) {
@@ -200,7 +201,7 @@ Deno.test("default profiles: a simulated machine finds everything it needs in bo
   for (const { label, config } of booted) {
     const first = userData(config, "bootstrap").replaceAll("<MACHINE_NAME>", "machine-1");
     const { hostname, access, provisioning } = readBootstrap(parseCloudConfig(first, label));
-    // On edge only the profile gives a name.
+    // On edge the profile itself names the machine; elsewhere machine-controller replaces <MACHINE_NAME>.
     const name = config.cloudProvider.name === "edge" ? "pool" : "machine-1";
     assert.deepEqual([hostname, access.token], [name, "test-token"], label);
     assert.equal(provisioning.name, "pool-kube-system-provisioning-config");
@@ -221,7 +222,7 @@ Deno.test("fault P6: a node registers with the taints of its template, which rep
   assert.ok(unit.includes(` --register-with-taints=${wanted} `), unit);
 });
 
-Deno.test("fault P2: a kubelet three minors older than the oldest API server renders, without what it does not know", async () => {
+Deno.test("fault P2: a kubelet three minors older than the oldest API server renders, without fields that this kubelet does not know", async () => {
   const ubuntu = (await defaultProfiles()).find(({ metadata }) => metadata.name === "osp-ubuntu")?.spec;
   assert.ok(ubuntu);
   const known = { "1.30.14": [], "1.31.14": ["failCgroupV1"], "1.32.9": ["failCgroupV1", "WatchdogSec"] };

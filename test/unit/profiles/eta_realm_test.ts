@@ -118,7 +118,7 @@ Deno.test("fault S4: what everybody can read, and the secrets of each pool, are 
 
 Deno.test("fault S4: a profile that Ostler ships renders the secrets of all pools in one process, a changed one does not", async () => {
   for (const { metadata: { name }, spec } of await defaultProfiles()) {
-    // As the API server returns it.
+    // The profile as the API server returns it: with equal content in other objects.
     const shipped = parseProfile(JSON.parse(JSON.stringify(spec)));
     const scopes = (await Promise.all(cases.map((one) => scopesOf(shipped, ...one)))).flat();
     assert.deepEqual([scopes.length, new Set(scopes).size, scopes[1] === scopes[2]], [3, 2, true], name);

@@ -15,7 +15,7 @@ function tuned(settings: Record<string, string>): Record<string, unknown> {
   return dataOf({ deployment: { annotations } });
 }
 
-// The names of osm.md 1.4.
+// These are the names that Operating System Manager gives to Go templates.
 Deno.test("goData: has every field that Go templates may name, and no other", () => {
   const names = [
     "KubeVersion ClusterDNSIPs KubernetesCACert HostCACert CloudConfig CloudProviderName ContainerRuntime",

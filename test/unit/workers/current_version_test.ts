@@ -7,7 +7,7 @@ import { eventually } from "../../support/eventually.ts";
 /** A Temporal that knows which builds poll which queue, as "name/type". */
 class FakeVersions {
   current = "v1";
-  /** Epoch ms at which it became current. */
+  /** Epoch ms at which the current version was set. */
   changedAt = 0;
   readonly orders: Record<string, unknown>[] = [];
   polled: Record<string, string[]> = {};
@@ -105,7 +105,7 @@ Deno.test("fault E14 keepVersionCurrent: an older standby that takes the lead do
   await eventually("a warning", () => said.length === 1);
   match(said.join(), /another controller set it since this process started/);
   deepEqual(versions.orders, []);
-  // The update was undone before this process was replaced.
+  // Only "v2" has workers again: the update was undone before this process was replaced.
   versions.polled = {};
   versions.poll("v2");
   await eventually("v2", () => versions.current === "v2");

@@ -85,7 +85,8 @@ Deno.test("leadWhileHolding: does not lead while another process holds the lease
   const stop = new AbortController();
   let hasLed = false;
   const waiting = lead(server, stop.signal, () => Promise.resolve(void (hasLed = true)));
-  await new Promise((resolve) => setTimeout(resolve, 1)); // A single read may be wrong.
+  // enough time for several reads, because a single one may be wrong
+  await new Promise((resolve) => setTimeout(resolve, 1));
   stop.abort();
   await waiting;
   equal(hasLed, false);
@@ -101,7 +102,7 @@ Deno.test("leadWhileHolding: reports that another process leads, and nothing whi
     let told = 0;
     const waiting = lead(server, stop.signal, () => Promise.resolve(), () => {
       told += 1;
-      stop.abort(); // It is reported each time.
+      stop.abort(); // every read reports the other leader, so the first report ends the wait
     });
     if (isDown) setTimeout(() => stop.abort(), 1);
     await waiting;

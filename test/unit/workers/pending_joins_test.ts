@@ -12,7 +12,7 @@ function requestOf(username: string, nth: number): NodeRequest {
   return { name: `${username}-${nth}`, resourceVersion: "1", username, groups: [], isDecided: false };
 }
 
-/** Requests with this result; disposing of it ends the process. */
+/** Starts a process that checks requests by `judge`; disposing of it ends the process. */
 function waiting(judge: (request: NodeRequest) => Promise<Verdict>): PendingJoins & AsyncDisposable {
   const stop = new AbortController();
   const pending = new PendingJoins({ judge, log, firstPause: 1 });

@@ -58,7 +58,7 @@ class Desk {
     this.#tell(of);
   }
 
-  /** Each pool has been read since. */
+  /** Reports each pool again, and waits until the notifier has read all of them. */
   async lookAgain(): Promise<void> {
     for (const of of this.pools.keys()) this.#tell(of);
     const wanted = this.looks + this.pools.size;

@@ -77,7 +77,7 @@ Deno.test("tellNodeVersions: signals a renewal for certificates of kubeadm that 
   });
 });
 
-Deno.test("tellNodeVersions: signals a renewal once, and again for a new wish", async () => {
+Deno.test("tellNodeVersions: signals a renewal once, and again for another setting", async () => {
   await telling(async (server, told) => {
     server.put(path, written("v", { certificates: due }));
     await eventually("the first signal", () => told.length === 1 && server.watches(path) === 1);

@@ -40,7 +40,7 @@ function node(name: string, conditions: Record<string, string>): Named {
   };
 }
 
-/** Pools web and db with one joined machine each, watched; `of` returns what the watch has of one. */
+/** Pools web and db with one joined machine each, watched; `of` returns what the watch has of a pool. */
 async function twoPools(api: WatchedApi): Promise<Fleet> {
   for (const name of ["web", "db"]) {
     api.put(paths.deployments, deployment(name, { tier: name }));

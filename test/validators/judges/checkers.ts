@@ -7,7 +7,7 @@ import { runTool } from "./run_tool.ts";
 
 type Checker = "check-machine-files" | "check-kubelet-config";
 
-/** Programs built from the code that reads the files on a machine; built if they are missing. */
+/** Programs that are built from the same Go code that reads these files on a machine; missing ones are built first. */
 export const checkers: Judge[] = [
   {
     promise: "containerd 2.2 loads its config",

@@ -22,7 +22,7 @@ export const cloudInit: Judge = {
   },
 };
 
-/** The Python that cloud-init is installed for, which need not be the first on PATH. */
+/** Returns the Python that cloud-init is installed for, which need not be the first one on PATH. */
 async function python(): Promise<string> {
   const [cloudInit = ""] = await findOnPath("cloud-init", Deno.env.toObject());
   const [, interpreter] = /^#! *(\S+)/.exec(readFileSync(cloudInit, "utf8")) ?? [];

@@ -12,7 +12,7 @@ export const ignitionValidate: Judge = {
   async judge(pieces): Promise<Fault[]> {
     using written = new PieceFiles(pieces);
     const faults: Fault[] = [];
-    // It accepts one file at a time.
+    // `ignition-validate` accepts one file at a time.
     for (const file of written.files) faults.push(...await validate(file, written.pieceOf(file)));
     return faults;
   },

@@ -8,7 +8,7 @@ export class PieceFiles implements Disposable {
 
   constructor(pieces: readonly Piece[]) {
     pieces.forEach((piece, index) => {
-      // Keeps its whole path, because tools recognize a file by name and folder.
+      // The copy keeps the whole path, because tools recognize a file by its name and folder.
       const file = join(this.#folder, String(index), piece.path);
       Deno.mkdirSync(dirname(file), { recursive: true });
       Deno.writeTextFileSync(file, piece.text);

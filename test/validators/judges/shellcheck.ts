@@ -3,7 +3,7 @@ import type { Piece } from "../piece.ts";
 import { PieceFiles } from "./piece_files.ts";
 import { lackOf, runTool } from "./run_tool.ts";
 
-/** Every finding of ShellCheck, of whatever severity, is a fault; scripts disable the others with a directive. */
+/** Every finding of ShellCheck is a fault, whatever its severity; scripts disable unwanted rules with a directive. */
 export const shellcheck: Judge = {
   promise: "shellcheck finds nothing in the scripts",
   judges: (kind) => kind === "script",
@@ -15,7 +15,8 @@ export const shellcheck: Judge = {
   },
 };
 
-// Files without a first line that names a shell: /etc/profile reads the one, Ostler's scripts the others.
+// Arguments for files without a first line that names a shell: /etc/profile sources the first kind, Ostler's scripts
+// source the second.
 const dialectArgs: Record<string, string[]> = {
   "profile": ["--shell=sh"],
   "settings": ["--shell=bash", "--exclude=SC2034"],

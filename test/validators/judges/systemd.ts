@@ -19,8 +19,8 @@ export const systemd: Judge = {
 };
 
 /**
- * Programs that are on a machine although no profile writes them: the system's, and those that Ostler's scripts
- * install.
+ * Programs that exist on a machine although no profile writes them: those of the system, and those that Ostler's
+ * scripts install.
  */
 const system = /^\/(usr\/)?s?bin\/\w+$/;
 const installed = ["/opt/bin/containerd", "/opt/bin/kubelet"];
@@ -58,7 +58,10 @@ async function copySystemUnits(root: string): Promise<void> {
   }
 }
 
-/** A drop-in is only read with its unit, which belongs to the system or another program. */
+/**
+ * Writes a unit for each drop-in whose unit is missing, because systemd reads a drop-in only with its unit, which
+ * belongs to the system or another program.
+ */
 async function standIn(root: string, names: readonly string[]): Promise<void> {
   for (const name of names) {
     const isThere = ["etc", "usr/lib"].some((folder) => existsSync(join(root, folder, "systemd/system", name)));
@@ -72,7 +75,7 @@ async function put(root: string, path: string, text: string, mode = 0o644): Prom
   await writeFile(file, text, { mode });
 }
 
-/** The rest is about the units of this computer. */
+/** Returns the lines about the given units; the other lines are about the units of this computer. */
 function linesAbout(names: readonly string[], stderr: string): string[] {
   const ours = new Set(stderr.split("\n").filter((line) => names.some((name) => line.includes(name))));
   return [...ours];

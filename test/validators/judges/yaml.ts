@@ -4,7 +4,10 @@ import { parseDocument, stringify } from "yaml";
 import type { Fault, Judge } from "../judge.ts";
 import type { Piece } from "../piece.ts";
 
-/** Two parsers read the same, by the rules of YAML 1.1 and 1.2 alike, and each reads back what the other writes. */
+/**
+ * Two YAML parsers must read the same values, by the rules of YAML 1.1 and 1.2, and each must read back what the other
+ * one writes.
+ */
 export const yaml: Judge = {
   promise: "YAML comes back as it was, from whichever reader",
   judges: (kind) => kind === "yaml" || kind === "cloud-config",
@@ -28,7 +31,7 @@ function check(piece: Piece): Fault[] {
   }
 }
 
-/** Without insignificant differences between parsers: prototypes. */
+/** Removes the prototypes of objects, in which parsers differ without importance. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }

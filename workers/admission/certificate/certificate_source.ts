@@ -22,7 +22,7 @@ interface SourceOrder {
   overlapMs: number;
 }
 
-/** Returns the source. It is selected once: a certificate that appears in the folder later is used after a restart. */
+/** Returns the source, selected once: a certificate that appears in the folder later is used only after a restart. */
 export function certificateSourceOf({ kube, endpoints, folder, overlapMs }: SourceOrder): CertificateSource {
   const holds = async (): Promise<boolean> => endpoints.pools !== undefined && !await isHeldByPolicy(kube);
   if (isMounted(folder)) {

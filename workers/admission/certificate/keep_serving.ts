@@ -22,7 +22,7 @@ export interface CertificateSource {
 export interface Serving {
   server: Pick<Server, "setSecureContext" | "on" | "off">;
   source: CertificateSource;
-  /** Milliseconds between checks: while something changes, and otherwise. */
+  /** Milliseconds between checks: `soon` after a change, a conflict or a failure, otherwise `usual`. */
   restMs: { soon: number; usual: number };
 }
 
@@ -55,7 +55,8 @@ export async function firstShown(
 export async function keepServing(serving: Serving, first: Shown, deps: Deps): Promise<void> {
   const { server, restMs } = serving;
   let doubt = new AbortController();
-  // A caller may not trust the certificate because another webhook has created a new authority since the last check.
+  // A caller refuses the connection if it does not trust the certificate. Another webhook may have created a new
+  // authority since the last check, so the next check follows soon.
   const onRefused = (): void => doubt.abort();
   server.on("tlsClientError", onRefused);
   try {
@@ -70,7 +71,10 @@ export async function keepServing(serving: Serving, first: Shown, deps: Deps): P
   }
 }
 
-/** Checks the certificate each time that the next value is requested, and yields whether nothing is in progress. */
+/**
+ * Checks the certificate each time that the next value is requested; yields true if the certificate is unchanged and
+ * all webhook configurations are up to date.
+ */
 async function* looks({ server, source }: Serving, first: Shown, { log, signal }: Deps): AsyncGenerator<boolean> {
   let shown = first;
   let said = "";
@@ -89,7 +93,10 @@ async function* looks({ server, source }: Serving, first: Shown, { log, signal }
     } catch (error) {
       const { message } = error as Error;
       if (message !== said) {
-        log.warn("Failed to renew the certificate or register it with the API server; keeping the last one", { error });
+        log.warn(
+          "Failed to renew the certificate or register it with the API server; keeping the current certificate",
+          { error },
+        );
       }
       said = message;
     }
@@ -98,5 +105,5 @@ async function* looks({ server, source }: Serving, first: Shown, { log, signal }
 }
 
 async function rest(ms: number, signal: AbortSignal): Promise<void> {
-  await setTimeout(ms, undefined, { signal }).catch(() => undefined); // aborting ends the rest early
+  await setTimeout(ms, undefined, { signal }).catch(() => undefined); // aborting ends the pause early
 }

@@ -24,7 +24,7 @@ export interface SelfMade {
   readonly serving: KeyedCertificate;
 }
 
-/** The facts beside the certificates; times in ms. */
+/** The facts that, together with the certificates, decide which step is due; times in ms. */
 export interface Circumstances {
   readonly now: number;
   /** Names and IP addresses by which API servers reach the webhooks. */
@@ -51,7 +51,8 @@ export function dueStepOf(state: SelfMade | undefined, circumstances: Circumstan
   if (!newest || endOf(newest) <= now) return "begin";
   if (endOf(newest) - now < lifetimes.authorityRenewal) return "addAuthority";
   const serving = new X509Certificate(state.serving.cert);
-  // Some or all API servers refuse an expired certificate, or one without their host, already: it is replaced at once.
+  // A certificate that is expired or lacks a host is replaced at once, because some or all API servers already refuse
+  // it.
   if (endOf(serving) <= now || !hosts.every((host) => isFor(serving, host))) return "serveAnew";
   if (!serving.verify(newest.publicKey)) return trustedMs >= overlapMs ? "serveAnew" : undefined;
   if (endOf(serving) - now < lifetimes.servingRenewal) return "serveAnew";

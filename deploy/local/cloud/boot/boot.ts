@@ -78,7 +78,8 @@ export async function join(
 const script = "/opt/bin/install-packages";
 
 /**
- * Returns the packages that the script in a provisioning config would install; none if the config has no such script.
+ * Returns the packages that the install script of a provisioning config would install; none if the config has no such
+ * script.
  */
 export function packagesOf(config: CloudConfig): string[] {
   const text = config.files.get(script)?.content ?? "";
@@ -99,8 +100,8 @@ const environment = "/etc/ostler/boot.env";
 const bootstrapScript = "/opt/bin/bootstrap";
 
 /**
- * Reads from the user-data (the first cloud-config) what the bootstrap script uses; throws Hopeless, which names the
- * file or field, if something is missing or invalid.
+ * Reads the values that the bootstrap script uses from the user-data (the first cloud-config); throws Hopeless, which
+ * names the file or field, if a value is missing or invalid.
  */
 export function readBootstrap(config: CloudConfig): Bootstrap {
   const boot = needVariables(config, environment, ["API_SERVER", "SECRET_NAMESPACE", "SECRET_NAME"]);

@@ -10,8 +10,8 @@ export interface BootReport {
 }
 
 /**
- * Sends a report with the token of the user-data, or does nothing if the profile has no ConfigMap for reports. Never
- * rejects, because a failed report must not fail the boot.
+ * Sends a report, authenticated with the token in the user-data; does nothing if the profile has no ConfigMap for
+ * reports. Never rejects, because a failed report must not fail the boot.
  */
 export async function sendBootReport(
   { access, report, hostname }: { access: ApiAccess; report: SecretName | undefined; hostname: string },

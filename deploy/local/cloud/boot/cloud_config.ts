@@ -32,7 +32,7 @@ export function parseCloudConfig(text: string, source: string): CloudConfig {
   return { hostname, files: readFiles(root["write_files"], source), commands: readCommands(root["runcmd"], source) };
 }
 
-/** Parses YAML whose root is a map; errors name the source and never quote it, because it may be secret. */
+/** Parses YAML whose root is a map; errors name `source`, but never quote `text`, because the text may be secret. */
 export function parseYamlMap(text: string, source: string): Record<string, unknown> {
   let root: unknown;
   try {

@@ -9,7 +9,7 @@ import {
   unusable,
 } from "./file_checks.ts";
 
-/** The parts of a provisioning config with which a machine starts its kubelet. */
+/** The parts of a provisioning config (the second cloud-config of a boot) that a machine needs to start its kubelet. */
 export interface Provisioning {
   /** Kubelet version with a leading "v". */
   kubelet: string;
@@ -34,8 +34,8 @@ const neededFlags = {
 };
 
 /**
- * Reads from the provisioning config (the second cloud-config) what a node needs; throws Hopeless with the file name if
- * something is missing or invalid.
+ * Reads the values that a node needs from the provisioning config (the second cloud-config); throws Hopeless with the
+ * file name if a value is missing or invalid.
  */
 export function readProvisioning(config: CloudConfig, bootstrapCa: string): Provisioning {
   const variables = needVariables(config, setup, ["KUBELET_VERSION", "BOOTSTRAP_KUBECONFIG_SECRET"]);

@@ -4,8 +4,8 @@ import type { CloudInstance } from "./group_cloud.ts";
 
 /**
  * A fault of a call. CutBefore: the connection ends, and the call has no effect. CutAfter: the call takes effect, but
- * the connection ends without a response. Throttled, Broken: the response is 429 or 500. Partial: the list of groups
- * lacks the first one. Altered: the stored template has only the image.
+ * the connection ends without a response. Throttled: the response is 429. Broken: the response is 500. Partial: the
+ * list of groups lacks the first group. Altered: the stored template has only the image.
  */
 export type Fault = "CutBefore" | "CutAfter" | "Throttled" | "Broken" | "Partial" | "Altered";
 
@@ -18,7 +18,7 @@ export interface Call {
 
 export interface ApiOptions {
   fault?: (call: Call) => Fault | undefined;
-  /** Returns for how many milliseconds a new instance is not visible yet. */
+  /** Returns for how many milliseconds the API hides a new instance. */
   lagMs?: () => number;
 }
 

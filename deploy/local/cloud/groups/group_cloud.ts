@@ -219,7 +219,8 @@ export class GroupCloud {
     const [oldest] = surplus;
     if (!oldest || surplus.length - this.#inZone(group, emptiest).length < 2) return;
     this.#make(group, undefined, emptiest);
-    // The group keeps its size, and creates no other instance, because the new one already replaces the oldest.
+    // The new instance already replaces the oldest one, so this deletion neither shrinks the group nor creates another
+    // instance.
     this.remove(oldest.providerId, false);
   }
 

@@ -48,7 +48,7 @@ export interface ObserverOptions {
 
 export class GroupObserver implements Disposable {
   readonly broken: string[] = [];
-  /** Whether a failed read is allowed; a story sets it while the API server is down. */
+  /** Whether a read may fail; a test sets this while it stops the API server. */
   mayFail = false;
   /** Number of complete snapshots. */
   looks = 0;
@@ -56,7 +56,10 @@ export class GroupObserver implements Disposable {
   failures = 0;
   readonly #options: ObserverOptions;
   readonly #url: string;
-  /** Number of machines allowed above the desired number, by group; 0 if the old machine is deleted first. */
+  /**
+   * Number of machines allowed above the desired number, by group; 0 for a group that deletes an old machine before it
+   * creates the new machine.
+   */
   readonly #surge: Record<string, number>;
   readonly #declared: Map<string, number>;
   readonly #least = new Map<string, number>();

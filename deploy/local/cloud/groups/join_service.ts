@@ -12,7 +12,7 @@ export interface JoinOptions {
   connection: Connection;
   /** Milliseconds from the creation of a JoiningNode to its deadline, by which its node must have joined. */
   ticketMs: number;
-  /** Kubernetes group of bootstrap tokens; by default the group in Ostler's manifests. */
+  /** Group to which the users of the bootstrap tokens belong; by default the group in Ostler's manifests. */
   bootstrappers?: string;
   signal: AbortSignal;
 }
@@ -47,8 +47,8 @@ export class JoinService {
   }
 
   /**
-   * Creates JoiningNode "control-plane", whose name all control planes share, so that only one can join at a time (rule
-   * JN4 in the tests). Waits while another control plane joins.
+   * Creates JoiningNode "control-plane". All control planes share this name, so that only one can join at a time (rule
+   * JN4 in `joining_control_plane_test.ts`). Waits while another control plane joins.
    */
   async announceControlPlane(node: string, components: string): Promise<void> {
     const { signal } = this.#options;

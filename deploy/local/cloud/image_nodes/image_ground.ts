@@ -18,7 +18,10 @@ interface ImageGroundOptions {
 
 const pods = "/api/v1/namespaces/ostler-hands/pods";
 const lookEveryMs = 250;
-/** Much shorter than the time after which a silent node becomes NotReady. */
+/**
+ * Milliseconds between two heartbeats of a node: half of kube-controller-manager's grace period of 20 s, after which a
+ * silent node is not Ready.
+ */
 const beatEveryMs = 10_000;
 
 interface Pod {
@@ -27,13 +30,19 @@ interface Pod {
   status?: { phase?: string; containerStatuses?: unknown[] };
 }
 
-/** The image of hands whose pods are simulated; no registry has it. */
+/**
+ * The image of hands, the pods with which Ostler changes a node's operating system. These pods are only simulated, so
+ * no registry has the image.
+ */
 export const simulatedHands = `hands.example/ostler@sha256:${"0".repeat(64)}`;
 
 export class ImageGround implements AsyncDisposable {
   readonly nodes = new Map<string, ImageNode>();
   fate: (node: string, digest: string) => Fate;
-  /** Called with the verb and the node of each order, before the order is executed on the node. */
+  /**
+   * Called with the verb (such as Stage or Apply) and the node of each order to a node's operating system, before the
+   * node executes the order.
+   */
   onOrder: (verb: string, node: string) => void = () => {};
   /** Maximum number of nodes that were down at once. */
   mostDown = 0;
@@ -108,7 +117,8 @@ export class ImageGround implements AsyncDisposable {
       phase: "Succeeded",
       containerStatuses: [{ ...container, state: { terminated } }],
     });
-    if (bootOf === "Boots") void this.#boot(api, node).catch(() => undefined); // rejects when the story or test ends
+    // `#boot` rejects when the demo or the test ends, because the end aborts its pauses.
+    if (bootOf === "Boots") void this.#boot(api, node).catch(() => undefined);
   }
 
   async #boot(api: ApiConnection, node: ImageNode): Promise<void> {

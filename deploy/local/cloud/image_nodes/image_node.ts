@@ -15,7 +15,8 @@ interface OsState {
 }
 
 /**
- * An order to a node's operating system, such as Stage or Apply: the arguments of the pod of hands that executes it.
+ * An order to a node's operating system, such as Stage or Apply, as in the arguments of the pod in namespace
+ * "ostler-hands" that executes the order.
  */
 export interface Order {
   verb: string;
@@ -40,8 +41,8 @@ export class ImageNode {
   }
 
   /**
-   * Executes an order like the script in a pod of hands; returns "Boots" if the node will reboot for it, and "Told" if
-   * it will not.
+   * Executes an order like the script in Ostler's pods that change nodes; returns "Boots" if the order makes the node
+   * reboot, otherwise "Told".
    */
   take({ verb, digest, bootId }: Order): "Told" | "Boots" {
     if (verb === "Stage") this.state.staged = digest;

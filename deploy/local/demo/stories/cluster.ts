@@ -30,7 +30,10 @@ export class Cluster extends ApiObjects {
     return last as T;
   }
 
-  /** Waits at most `seconds` until `look` returns a value, and returns it; errors of `look` count as no value. */
+  /**
+   * Waits at most `seconds` until `look` returns a value other than undefined and false, and returns this value; errors
+   * of `look` count as no value.
+   */
   async until<T>(what: string, look: () => Promise<T | undefined | false>, seconds = 90): Promise<T> {
     const { signal } = this.#waits;
     return await this.#waits.until(what, waitFor(look, { what, timeoutMs: seconds * 1000, signal }));

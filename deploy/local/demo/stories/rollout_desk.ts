@@ -51,14 +51,19 @@ export class RolloutDesk {
     return await this.until(`all machines on "${image}"`, isThere, seconds);
   }
 
-  /** Sends an update; rejects with the reason if it is refused. */
+  /**
+   * Sends a command as an update to the pool's workflow; rejects with the reason if the workflow refuses the command.
+   */
   async ask(verb: Verb, command: object): Promise<void> {
     const handle = this.#client.workflow.getHandle(workflowId);
     const send = (): Promise<unknown> => handle.executeUpdate(verb, { args: [{ by: "demo", ...command }] });
     await this.#client.withDeadline(Date.now() + answerMs, send);
   }
 
-  /** Sends an update that should be refused, and returns the reason; undefined if it was accepted. */
+  /**
+   * Sends a command that the workflow should refuse; returns the reason of the refusal, or undefined if the command was
+   * accepted.
+   */
   async refusal(verb: Verb, command: object): Promise<string | undefined> {
     try {
       await this.ask(verb, command);
@@ -68,7 +73,8 @@ export class RolloutDesk {
     }
   }
 
-  // The status of an older generation is ignored, because it can be about to change.
+  // Returns whether the status is of the pool's current generation; an older status is ignored, because it may be about
+  // to change.
   async #isCurrent({ observedGeneration }: RolloutStatus): Promise<boolean> {
     const found = await this.#cluster.get<{ metadata: { generation: number } }>(poolPath);
     return found?.metadata.generation === observedGeneration;

@@ -25,7 +25,7 @@ interface Node {
 
 /** Rolls out the scaling groups of a cloud, beside a pool of machine-controller that does not change. */
 export const scalingGroup: Story = {
-  title: "Two scaling groups get another image, then other components; the worker is killed on the way",
+  title: "Two scaling groups get another image, then other components; the worker is killed during the rollout",
   replicas: 1,
   surge: 1,
   policy: {},
@@ -84,7 +84,9 @@ function groupsOf(scene: StoryScene): GroupSpec[] {
 }
 
 function groundOf({ ground }: StoryScene): GroupGround {
-  if (!ground.groups) throw new Error("Failed to find scaling groups: the ground of this story has none");
+  if (!ground.groups) {
+    throw new Error("Failed to find scaling groups: the demo has no simulated groups; use --story scaling-group");
+  }
   return ground.groups;
 }
 

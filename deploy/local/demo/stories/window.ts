@@ -10,7 +10,10 @@ import type { Story, StoryScene } from "./story.ts";
  */
 const spareSeconds = 4;
 
-/** No replacement starts before the window opens, and one that started in it finishes after the window has closed. */
+/**
+ * No replacement starts before the window of the RolloutPolicy opens; a replacement that started in the window finishes
+ * after the window has closed.
+ */
 export const window: Story = {
   title: "No replacement starts before the window opens; one that started in it finishes after the window has closed",
   replicas: 2,
@@ -68,7 +71,10 @@ async function checkOneBegan(
   });
 }
 
-/** Returns the first full minute that is at least `awayMs` away, because cron has no shorter unit. */
+/**
+ * Returns the first full minute at least `awayMs` milliseconds from now; the cron schedule of a window has no shorter
+ * unit.
+ */
 function nextMinute(awayMs: number): number {
   return Math.ceil((Date.now() + awayMs) / 60_000) * 60_000;
 }

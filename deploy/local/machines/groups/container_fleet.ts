@@ -13,9 +13,11 @@ import { joinByTicket, type Joining, type OpenJoining } from "./joining.ts";
 
 interface ContainerFleetOptions extends FleetWorld {
   host: Pick<ContainerHost, "kind" | "settings" | "poolAnnotations">;
-  /** Kubelet version without a leading "v", by components. */
+  /**
+   * Kubelet version without a leading "v", by the reference of a node's components (`kubernetesComponentsReference`).
+   */
   kubelets: Readonly<Record<string, string>>;
-  /** How machines become nodes; by default with a join ticket for their kubelets. */
+  /** How machines become nodes; by default, their kubelets join with a bootstrap token (join ticket). */
   joining?: OpenJoining;
   /** Kubernetes group of ticket holders; see `JoinOptions`. */
   bootstrappers?: string;
@@ -115,7 +117,9 @@ export class ContainerFleet implements GroupFleet {
 
   async #userDataOf(instance: CloudInstance, components: Promise<string>): Promise<string> {
     const joining = this.#joining;
-    if (joining === undefined) throw new Error(`Failed to boot machine "${instance.node}": its fleet is not open yet`);
+    if (joining === undefined) {
+      throw new Error(`Failed to boot machine "${instance.node}": the node files of its group are not rendered yet`);
+    }
     return await joining.userData(instance, await components);
   }
 }

@@ -1,4 +1,4 @@
-/** How machines of groups become nodes: by default with a kubelet that has a join ticket. */
+/** How machines of groups become nodes: by default with a kubelet that has a bootstrap token (join ticket). */
 import { Buffer } from "node:buffer";
 import type { CloudInstance } from "../../cloud/groups/group_cloud.ts";
 import type { JoinService } from "../../cloud/groups/join_service.ts";
@@ -14,14 +14,19 @@ export interface Joining {
 
 export interface JoiningMeans {
   host: Pick<ContainerHost, "settings" | "poolAnnotations">;
-  /** Kubelet version without a leading "v", by components. */
+  /**
+   * Kubelet version without a leading "v", by the reference of a node's components (`kubernetesComponentsReference`).
+   */
   kubelets: Readonly<Record<string, string>>;
   joinService: JoinService;
 }
 
 export type OpenJoining = (means: JoiningMeans) => Promise<Joining>;
 
-/** Opens the default way to join: a machine's kubelet requests its certificate itself, with a join ticket. */
+/**
+ * Opens the default way to join: a machine's kubelet requests its certificate itself, with a bootstrap token (join
+ * ticket).
+ */
 export async function joinByTicket(means: JoiningMeans): Promise<Joining> {
   const { joinService } = means;
   const filesOf = await openNodeFiles(means);
@@ -54,7 +59,9 @@ export async function openNodeFiles(
     return ({ node }, components) => {
       const known = files[components];
       if (known === undefined) {
-        throw new Error(`Failed to boot machine "${node}": the fleet has no kubelet for components "${components}"`);
+        throw new Error(
+          `Failed to boot machine "${node}": no kubelet version is configured for components "${components}"`,
+        );
       }
       return known;
     };

@@ -57,7 +57,7 @@ export function userData({ instance, files, cluster, ticket }: UserDataFacts): s
   return cloudConfig(instance, [...shared, ...own]);
 }
 
-/** Returns a cloud-config that writes the files and starts `join.service`, which is one of them. */
+/** Returns a cloud-config that writes the files, and starts `join.service`, the unit in one of these files. */
 export function cloudConfig({ node }: Pick<CloudInstance, "node">, files: readonly BootFile[]): string {
   const runcmd = ["systemctl daemon-reload", "systemctl start --no-block join.service"];
   // JSON is valid YAML.

@@ -10,10 +10,10 @@ interface Shape {
   min?: number;
   max?: number;
   flattened?: boolean;
-  /** The shape of each member, its name in requests, and its name in answers. */
+  /** For each member: its shape, its name in requests, and its name in answers. */
   members?: Record<string, [shape: string, asked: string, answered: string]>;
   required?: string[];
-  /** The shape of each item of a list, and its name. */
+  /** The shape of each item of a list, and the name of the items. */
   of?: string;
   item?: string;
 }
@@ -82,7 +82,7 @@ class Request {
     ];
   }
 
-  /** Lists of EC2 are always flattened. */
+  /** Checks a list; lists in requests to EC2 are always flattened. */
   #ofList(shape: Shape, tree: Tree, at: string): string[] {
     const { of = "", item = "", flattened = this.api === "ec2" } = shape;
     const items = flattened || typeof tree === "string" ? tree : tree[item];

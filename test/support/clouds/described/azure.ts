@@ -3,10 +3,10 @@ import azure from "./azure.json" with { type: "json" };
 
 interface Schema {
   type?: string;
-  /** The name of a list of values. */
+  /** The name of the list of allowed values. */
   enum?: string;
   $ref?: string;
-  /** Azure sets it, and refuses a request with it. */
+  /** Whether only Azure sets the field, and refuses a request that has it. */
   readOnly?: boolean;
   required?: boolean;
   items?: Schema;
@@ -81,7 +81,7 @@ function methodOf({ method, url }: Pick<Asked, "method" | "url">): Method | unde
   });
 }
 
-/** The address of a next page is Azure's own. */
+/** Checks a parameter of a query; the one of a next page is not described, because only Azure writes that URL. */
 function ofQuery({ id, query, isPaged = false }: Method, key: string, text: string): string[] {
   if (isPaged && key === "$skiptoken") return [];
   const schema = query[key];

@@ -1,4 +1,7 @@
-/** Validates requests and answers of the double of Google by the discovery document of Compute Engine, as `google.json`. */
+/**
+ * Validates requests and answers of the double of Google by the discovery document of Compute Engine, which
+ * `google.json` has.
+ */
 import google from "./google.json" with { type: "json" };
 
 interface Schema {
@@ -7,7 +10,7 @@ interface Schema {
   enum?: string[];
   pattern?: string;
   $ref?: string;
-  /** Google sets it; a request with it is not refused, but has no effect. */
+  /** Whether only Google sets the field: a request that has it is accepted, but the field has no effect. */
   output?: boolean;
   items?: Schema;
   values?: Schema;

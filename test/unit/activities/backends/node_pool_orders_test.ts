@@ -1,4 +1,4 @@
-/** The deadline of a node for its orders, over an API server in memory. */
+/** The time that a node gets for each order, over an API server in memory. */
 import { deepEqual, ok } from "node:assert/strict";
 import { awaitBootOrdered, awaitImageStaged } from "../../../../activities/backends/node_pool/update_steps.ts";
 import { noteAnnotation } from "../../../../activities/backends/node_pool/note.ts";
@@ -12,7 +12,7 @@ const minute = 60_000;
 const [a, b] = [`sha256:${"a".repeat(64)}`, `sha256:${"b".repeat(64)}`];
 const update = { pool: poolOfNodePool("fleet", "edge"), machine: "w-1", image: `registry.example/os@${b}` };
 
-/** The time a node took for a step, and the time it had (ms). */
+/** A node that carries out each order at once, and records how many milliseconds it had for each verb. */
 class Node {
   readonly kube = new FakeKube();
   readonly given: Partial<Record<OsOrder["verb"], number>> = {};

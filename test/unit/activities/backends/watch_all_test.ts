@@ -91,7 +91,7 @@ Deno.test("fault E12 watchAll: a change of a node costs no pass over all nodes",
   }, { hasCloud: true });
 });
 
-Deno.test("fault E12 watchAll: a NodePool that selects other nodes has the state of these", async () => {
+Deno.test("fault E12 watchAll: a NodePool whose selector changes reports the health of the nodes that it selects now", async () => {
   await using api = await WatchedApi.start();
   putPools(api);
   for (const name of ["web", "db"]) {

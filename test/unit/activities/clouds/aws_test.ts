@@ -77,7 +77,7 @@ for (const version of ["$Latest", "$Default", "1"]) {
     const group = world.cloud.group(spec.id);
     ok(group);
     equal(world.stub.ground.versionOf(group), "2");
-    // Between creation and update of the template the previous one was booted.
+    // Each entry ends with the image that the group boots at that call: until its update still the previous image.
     const made = seen.findIndex((each) => each.startsWith("CreateLaunchTemplateVersion"));
     const after = seen.slice(made).filter((each) => !each.startsWith("Describe"));
     deepEqual(after.slice(0, 2), ["CreateLaunchTemplateVersion image-1", "UpdateAutoScalingGroup image-1"]);
@@ -109,7 +109,7 @@ Deno.test("K19 openAws: refuses a template that lost a field on its way, and sho
   ground.addVersion = (group, fields) => add(group, { image: fields.image });
   await rejects((await world.driver).ensureImage({ group: spec.id, image: "image-2" }), {
     type: "CloudRefused",
-    message: /that template also differs from "lt-\w+:1" in "InstanceType", "UserData"$/,
+    message: /besides the image, the template also differs from "lt-\w+:1" in "InstanceType", "UserData"$/,
   });
   equal(world.cloud.group(spec.id)?.boots.fields.image, "image-1");
 });

@@ -34,7 +34,7 @@ function underTest(
 }
 
 conforms("openGoogle in a zone", underTest(spec));
-// The group chooses its zone: an order that is not visible at all has no provider ID yet.
+// A regional group chooses the zone of an instance, so an order has no provider ID before its instance is listed.
 const inRegion = { isListedAtOnce: true, saysNoIn: "Operation", templatesIn: "regions/europe-west1" } as const;
 conforms("openGoogle in a region", underTest(regional, inRegion));
 
@@ -247,7 +247,7 @@ Deno.test("openGoogle: reads credentials from the metadata server once, and send
   const settings = {
     GCE_METADATA_HOST: `127.0.0.1:${metadata.addr.port}`,
     ...{ METADATA_SERVER_DETECTION: "assume-present", GOOGLE_APPLICATION_CREDENTIALS: "" },
-    // Where users have their own credentials.
+    // In a real home folder the SDK would find the user's own credentials.
     HOME: "/nowhere",
   };
   const before = Object.keys(settings).map((key) => [key, Deno.env.get(key)] as const);

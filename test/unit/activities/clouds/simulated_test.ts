@@ -16,7 +16,7 @@ function open({ hidesNew, capacity }: CloudConditions = {}): CloudUnderTest {
   const images = ["image-1", "image-2", "image-3"];
   const cloud = new GroupCloud({ images, ...(capacity === undefined ? {} : { capacity }) });
   cloud.create(spec);
-  // Existing instances are visible to all clients.
+  // All clients see these instances, because they are old.
   for (const instance of cloud.instances()) instance.since = new Date(0).toISOString();
   let befalls: { fault: Fault | undefined; at: number } = { fault: undefined, at: 0 };
   const api = new GroupApi(cloud, {
@@ -36,7 +36,7 @@ function open({ hidesNew, capacity }: CloudConditions = {}): CloudUnderTest {
 
 conforms("simulatedCloud", open);
 
-/** The same with a fault at calls of one kind. */
+/** Calls `look` with a simulated cloud whose API has this fault at each call of the kind `at`. */
 async function withFault(
   fault: Fault,
   at: string,
@@ -88,7 +88,7 @@ for (const zone of spec.zones) {
   });
 }
 
-Deno.test("fault G2: simulatedCloud suspends and resumes the rebalancing of zones, which makes room for a third", async () => {
+Deno.test("fault G2: simulatedCloud suspends the rebalancing of zones, so that one zone can get a third machine, and resumes it", async () => {
   const cloud = new GroupCloud();
   cloud.create({ ...spec, rebalances: true });
   await using api = new GroupApi(cloud);

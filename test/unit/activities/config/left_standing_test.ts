@@ -1,4 +1,4 @@
-/** A process that knows its previous publication writes only if that is still there. */
+/** A process that remembers its previous publication writes only if that publication is unchanged. */
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { publishConfig, type Publisher } from "../../../../activities/config/publish_config.ts";
 import { findDesired } from "../../../../activities/pool/read_desired.ts";
@@ -127,7 +127,10 @@ for (const name of [...secrets, "pool-fleet-config"]) {
 
 type Overtaker = "own" | "other";
 
-/** Publishes revision 2; revision 3 is desired and published whole before its nth request. */
+/**
+ * Publishes revision 2; before the nth request of that publication, revision 3 becomes desired and is published
+ * completely.
+ */
 async function overtaken(by: Overtaker, nth: number): Promise<FakeKube | undefined> {
   const scene = await processes();
   const { kube, own } = scene;
@@ -151,7 +154,7 @@ async function overtaken(by: Overtaker, nth: number): Promise<FakeKube | undefin
 }
 
 for (const by of ["own", "other"] as const) {
-  Deno.test(`publishConfig: writes nothing over something newer that its ${by} process published meanwhile`, async () => {
+  Deno.test(`publishConfig: writes nothing over a newer publication that its ${by} process made meanwhile`, async () => {
     for (let nth = 0;; nth++) {
       const kube = await overtaken(by, nth);
       if (!kube) return ok(nth > 8, `only ${nth} requests`);
@@ -168,7 +171,7 @@ for (const by of ["own", "other"] as const) {
     });
     await rejects(late, { type: "GenerationStale" });
     deepEqual(revisions(scene.kube), ["3", "3", "3", "3"]);
-    // No number shows the same revision with another profile.
+    // Revision 3 is desired again but has another profile, which its number alone does not show.
     const again = roll(scene.own, "3", async () => {
       putProfile(scene.kube, { templating: "go", bootstrap: "{{ .Token }}", provisioning: "newer" });
       putRevision(scene.kube, "4");
@@ -180,7 +183,7 @@ for (const by of ["own", "other"] as const) {
   });
 }
 
-/** Only the number changes. */
+/** Sets the revision of the MachineDeployment, and changes nothing else. */
 function putRevision(kube: FakeKube, revision: string): void {
   const deployment = kube.get("machinedeployments", "pool", "fleet") ?? machineDeployment();
   const { metadata } = deployment;

@@ -121,7 +121,10 @@ Deno.test("publishConfig: takes over at its next attempt artefacts without a fin
   deepEqual(revisions(kube), ["1", "1", "1", "1"]);
 });
 
-/** Publishes revision 1; revision 2 is desired and published whole before its nth request. */
+/**
+ * Publishes revision 1; before the nth request of that publication, revision 2 becomes desired and is published
+ * completely.
+ */
 async function overtaken(nth: number): Promise<FakeKube | undefined> {
   const kube = await newPool();
   const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
@@ -144,7 +147,7 @@ async function overtaken(nth: number): Promise<FakeKube | undefined> {
   return kube;
 }
 
-Deno.test("publishConfig: writes nothing of a new pool over something newer, at any request", async () => {
+Deno.test("publishConfig: writes nothing of a new pool over a newer publication, whichever request that precedes", async () => {
   for (let nth = 0;; nth++) {
     const kube = await overtaken(nth);
     if (!kube) return ok(nth >= 13, `only ${nth} requests`);

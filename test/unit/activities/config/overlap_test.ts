@@ -51,7 +51,10 @@ function revisions(kube: FakeKube): string[] {
   return found.map((object) => object?.metadata.annotations?.["k8c.io/machine-deployment-revision"] ?? "");
 }
 
-/** Publishes revision 2; revision 3 is desired and published whole before its nth request. */
+/**
+ * Publishes revision 2; before the nth request of that publication, revision 3 becomes desired and is published
+ * completely.
+ */
 async function overtaken(kube: FakeKube, nth: number): Promise<{ isOver: boolean }> {
   const { configDigest } = await renderConfig(publisher(kube), pool);
   const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
@@ -72,7 +75,7 @@ async function overtaken(kube: FakeKube, nth: number): Promise<{ isOver: boolean
   return { isOver: false };
 }
 
-Deno.test("publishConfig: writes nothing over something newer, at any request", async () => {
+Deno.test("publishConfig: writes nothing over a newer publication, whichever request that precedes", async () => {
   for (let nth = 0;; nth++) {
     const kube = await duePool();
     const { isOver } = await overtaken(kube, nth);

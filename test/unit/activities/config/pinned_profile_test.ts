@@ -46,7 +46,7 @@ async function converge(kube: FakeKube): Promise<string> {
   return configDigest;
 }
 
-/** A pool that converged with a profile built on a parent, which then got worse. */
+/** A pool that converged with a profile built on a parent; then the parent got worse. */
 async function badProfile(): Promise<{ kube: FakeKube; good: string; before: Desired }> {
   const kube = await publishingKube();
   const { spec } = kube.get("machinedeployments", "pool", "fleet") ?? machineDeployment();

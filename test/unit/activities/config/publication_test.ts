@@ -119,7 +119,7 @@ Deno.test("publishConfig: writes a new API address and a new CA into the kubecon
   equal((await publish(kube, { overrideBootstrapKubeletApiserver: "https://override.example:30443" })).news, "None");
 });
 
-Deno.test("publishConfig: reports as first only the CAs of a new pool, of which no machine can have others", async () => {
+Deno.test("publishConfig: reports the CAs of a publication as first only for a new pool, whose machines cannot trust any others", async () => {
   for (const [hours, isFirst] of [[0, true], [2, undefined]] as const) {
     const creationTimestamp = new Date(Date.now() - hours * 3_600_000).toISOString();
     const kube = await publishingKube({ metadata: { creationTimestamp } });

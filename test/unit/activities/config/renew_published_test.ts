@@ -188,7 +188,7 @@ Deno.test("renewPublished: schedules no renewal for user-data without known cred
   await orphaned(kube);
   await rejects(renewPublished(publisher(kube), pool), {
     type: "CredentialsMissing",
-    message: /contains no known credentials/,
+    message: /contains no token that Ostler can replace/,
   });
 });
 
@@ -201,7 +201,10 @@ Deno.test("renewPublished: makes nothing for a pool that is being deleted", asyn
   deepEqual(kube.writes, []);
 });
 
-/** Returns a kubeconfig for machines that join by a service account; the name of the account marks its token. */
+/**
+ * Adds ServiceAccounts that machines join by, and makes the API server mark each issued token with the name of its
+ * account.
+ */
 function joiningBy(kube: FakeKube, ...names: string[]): void {
   for (const name of names) kube.put("serviceaccounts", { metadata: { namespace: "kube-system", name } });
   kube.onRequest = (request) => {
@@ -258,7 +261,7 @@ Deno.test("renewPublished: restores a deleted kubeconfig, also before credential
 Deno.test("renewPublished: renews what it can, and reports what only a publication restores", async () => {
   const kube = await orphaned(await publishingKube());
   kube.remove("secrets", secrets[0] ?? "", "cloud-init-settings");
-  const gone = { type: "CredentialsMissing", message: /in Secret "pool-fleet-provisioning-config": it is missing/ };
+  const gone = { type: "CredentialsMissing", message: /in Secret "pool-fleet-provisioning-config": the Secret is missing/ };
   await rejects(renewPublished(publisher(kube), pool), gone);
   ok(plain(textOf(kube, bootstrap)).includes(newToken));
   kube.writes.length = 0;

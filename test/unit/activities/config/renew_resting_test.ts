@@ -216,7 +216,7 @@ Deno.test("renewResting: restores a deleted identity, and checks an existing one
   notEqual(kube.get("roles", name, "cloud-init-settings"), undefined);
 });
 
-/** Renews; another revision is desired and published whole before its nth request. */
+/** Renews; before the nth request of that renewal, another revision becomes desired and is published completely. */
 async function overtaken(scene: Resting, nth: number): Promise<{ isOver: boolean }> {
   const { kube } = scene;
   const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
@@ -237,7 +237,7 @@ async function overtaken(scene: Resting, nth: number): Promise<{ isOver: boolean
   return { isOver: false };
 }
 
-Deno.test("renewResting: writes nothing over something newer, at any request", async () => {
+Deno.test("renewResting: writes nothing over a newer publication, whichever request that precedes", async () => {
   for (let nth = 0;; nth++) {
     const scene = await restingPool();
     const { isOver } = await overtaken(scene, nth);
@@ -264,7 +264,7 @@ Deno.test("renewResting: reads once what many pools share", async () => {
   const shared = (): number => requests.filter((each) => /osp-ubuntu|cluster-info|ostler-seed/.test(each)).length;
   await Promise.all([1, 2, 3].map(() => inActivity(() => renewResting(given, { pool, rest })).catch(() => undefined)));
   equal(shared(), 3);
-  // Facts that were read a moment ago belong to no newer publication.
+  // The shared facts of the renewals above are older than this publication, so a renewal does not use them for it.
   putProfile(kube, { bootstrap: "newer <%= it.token %>", provisioning: "newer" });
   const seen = await readDesired(publisher(kube, registry), pool);
   await publishConfig(publisher(kube, registry), { pool, revision: "1" });

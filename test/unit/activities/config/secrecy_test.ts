@@ -102,7 +102,7 @@ for (const templating of ["eta", "go"] as const) {
   });
 }
 
-Deno.test("renderConfig: its digest does not confirm a guessed secret without the seed", async () => {
+Deno.test("renderConfig: its digest depends on the seed, so a guessed secret cannot be confirmed without the seed", async () => {
   const kube = await talkativeKube();
   const { configDigest } = await renderConfig(publisher(kube, settings), pool);
   putSeed(kube, "another seed");

@@ -28,7 +28,7 @@ async function publish(kube: FakeKube, revision: string): Promise<string> {
   return (await publishConfig(publisher(kube), { pool, revision })).news;
 }
 
-/** A published pool whose next token is another one. */
+/** A published pool, for which the API server issues another token from now on. */
 async function published(): Promise<FakeKube> {
   const kube = await publishingKube();
   putProfile(kube, { bootstrap: "<%= it.token %>" });
@@ -43,7 +43,7 @@ function fetchToken(kube: FakeKube): "old" | "new" | "none" {
   return text.includes(newToken) ? "new" : "none";
 }
 
-/** Another account has that name now. */
+/** Replaces the ServiceAccount of the token by another account with the same name. */
 function madeAnew(kube: FakeKube): void {
   const account = kube.get("serviceaccounts", identity.name, identity.namespace);
   kube.put("serviceaccounts", { ...account, metadata: { ...account?.metadata, ...identity, uid: "another" } });

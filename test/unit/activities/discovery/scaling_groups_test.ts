@@ -139,7 +139,7 @@ Deno.test("fault G2: discovery makes the objects of all groups, and then fails w
   deepEqual((specs(kube) as { name: string }[]).map(({ name }) => name), ["b"]);
 });
 
-Deno.test("fault G13: discovery ends what keeps nodes from an autoscaler after their group is gone or at rest", async () => {
+Deno.test("fault G13: discovery removes Ostler's scale-down-disabled annotation from nodes whose group is gone or at rest", async () => {
   const kube = kubeWith({ groups: [b], isComplete: true });
   await discoverScalingGroups(kube, 0);
   const disabled = "cluster-autoscaler.kubernetes.io/scale-down-disabled";

@@ -34,7 +34,7 @@ Deno.test("etcd verdict: three healthy members are conclusive, and any one of th
   for (const { id } of three.members) deepEqual(leavingDoubts(three, id), []);
 });
 
-/** A change, and all sentences that follow. */
+/** Each case: what is wrong, the survey that shows it, and all sentences that describe it. */
 const cases: [string, EtcdSurvey, string[]][] = [
   [
     "a member that does not answer",
@@ -69,7 +69,7 @@ const cases: [string, EtcdSurvey, string[]][] = [
   ]],
   ["one minor version apart", survey([member(1), member(2, {}, { version: "3.5.21" })]), []],
   ["two minor versions apart", survey([member(1), member(2, {}, { version: "3.4.3" })]), [
-    'members run versions too far apart: "3.4.3" and "3.6.4"',
+    'members run versions "3.4.3" and "3.6.4"; etcd supports a difference of one minor version',
   ]],
   ["invalid versions", survey([member(1), member(2, {}, { version: "main" })]), []],
   ["a database at 90%", survey([member(1, {}, { dbSize: 90 })]), []],

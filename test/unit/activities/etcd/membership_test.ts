@@ -72,7 +72,7 @@ Deno.test("removeMember: treats a missing member as removed, and an unhealthy cl
   });
 });
 
-Deno.test("etcd orders: are sent once, and are open when the answer breaks off", async () => {
+Deno.test("etcd orders: are sent once, and count as unanswered when the connection breaks off", async () => {
   let orders = 0;
   const members = [memberOf("1", false), memberOf("2", true)];
   const known = { "cluster/member/list": { header: header("1"), members }, "maintenance/status": statusOf("1") };

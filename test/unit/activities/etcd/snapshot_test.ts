@@ -22,7 +22,10 @@ interface Line {
   remaining_bytes?: string;
 }
 
-/** As etcd sends it: pieces, the remaining bytes after each, and the digest of all at the end. */
+/**
+ * Returns the lines in which etcd sends a snapshot: pieces, each with the number of bytes after it, and at the end the
+ * SHA-256 of all bytes.
+ */
 function lines(bytes: Uint8Array = database): Line[] {
   const told: Line[] = [];
   for (let at = 0; at < bytes.length; at += pieceSize) {
@@ -47,7 +50,7 @@ class Kept implements SnapshotSink {
   }
 }
 
-/** Of an otherwise healthy member. */
+/** Answers requests for a snapshot by `reply`, and all others like a healthy member. */
 const besides = (reply: Reply): Reply => (asked, response, request) => {
   if (asked.startsWith("/v3/maintenance/snapshot ")) return reply(asked, response, request);
   json(response, { header: { cluster_id: "1", member_id: "1" }, version: "3.6.4" });

@@ -51,7 +51,7 @@ Deno.test("surveyEtcd: sends the certificate only to configured hosts, whatever 
     await withFakeEtcd(answering({ ...answers, "cluster/member/list": list }), async ({ endpoint, access }) => {
       const { members } = await surveyEtcd(access, [endpoint]);
       deepEqual(other.asked, []);
-      equal(members[1]?.silence, "no request was sent, because none of its addresses is a queried endpoint");
+      equal(members[1]?.silence, "no request was sent, because none of its URLs has the host of a known endpoint");
     });
   });
 });
@@ -72,7 +72,7 @@ Deno.test("surveyEtcd: reports an etcd that started anew at the same address, wh
   await withFakeEtcd(answering(anew), async ({ endpoint, access }) => {
     const { members: [member], silence } = await surveyEtcd(access, [endpoint]);
     equal(member?.status, undefined);
-    equal(member?.silence, `"${endpoint}" responds as another member`);
+    equal(member?.silence, `"${endpoint}" answers with the id of another member`);
     equal(silence, `"${endpoint}" is a member of another etcd cluster`);
   });
 });

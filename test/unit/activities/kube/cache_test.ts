@@ -101,7 +101,7 @@ Deno.test("Cache: keeps no failed read, however fresh", async () => {
   equal(await cache.read("it", () => Promise.resolve(1), options), 1);
 });
 
-Deno.test("Cache: keeps on a shelf as many values as it has room for, the last ones", () => {
+Deno.test("Cache: keeps the last values that were put on a shelf, as many as the shelf has room for", () => {
   const [cache, shelf, other] = [new Cache(), new Shelf<number>(2), new Shelf<number>(2)];
   for (const [key, value] of [["a", 1], ["b", 2], ["a", 3], ["c", 4]] as const) cache.shelf(shelf).set(key, value);
   deepEqual(["a", "b", "c"].map((key) => cache.shelf(shelf).get(key)), [3, undefined, 4]);

@@ -11,7 +11,7 @@ import { HttpsWatch } from "../../../../activities/kube/https_watch.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { startTlsServer, type TlsServer } from "../../deploy/cloud/tls_server.ts";
 
-/** An API server that accepts one token, and its requests. */
+/** An API server that accepts one token, and records its requests. */
 class Door implements AsyncDisposable {
   allowed = "one";
   readonly seen: string[] = [];

@@ -70,7 +70,7 @@ Deno.test("home: a config in the management cluster names the cluster of its poo
       ...[true, true, true, false],
     ],
   );
-  // A reader that treats the management cluster as one with pools refuses it too.
+  // A process that reads the management cluster as its only cluster does not take the config either.
   equal(await isOfThisCluster(management, await clusterMark(two)), false);
   await rejects(claimForCluster(two, 'config "north/p"', theirs), { type: "NameCollision" });
 });

@@ -120,7 +120,7 @@ Deno.test("Informer: resumes from its resource version when a stream ends, and l
   deepEqual(streams.requests, ["list nodes ", "list nodes "]);
 });
 
-Deno.test("Informer: keeps its place while the API server is down, and is out of date after a while", async () => {
+Deno.test("Informer: keeps its resource version while the API server is down, and is out of date after a while", async () => {
   using watched = streamed();
   const { streams, informer } = watched;
   await informer.start();

@@ -32,7 +32,7 @@ for (const [form, status] of [["older", older], ["newer", newer]] as const) {
   });
 }
 
-Deno.test("fault G13: an autoscaler that a strategy holds, one that stopped, and none are no reason to warn", async () => {
+Deno.test("fault G13: gives no warning for an autoscaler that a strategy holds, a stopped one, or a missing one", async () => {
   const held = kubeWith(newer);
   held.put("autoscalingstrategies", { metadata: { name: "a" }, spec: { enabled: true } });
   equal(await said(held), "");

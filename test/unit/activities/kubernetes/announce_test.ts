@@ -54,7 +54,7 @@ Deno.test("K23 ensureControlPlaneAnnounced: waits for the kubelet, because the a
     message: /its kubelet is "v1\.35\.3"/,
   });
   equal(announced(stage), "components-1");
-  // Components that the NodeVersion does not name any more still are what the node runs.
+  // A node is annotated with the components that it runs, also if the NodeVersion does not name them any more.
   await announce(stage, { components: "components-0" });
   equal(announced(stage), "components-0");
 });

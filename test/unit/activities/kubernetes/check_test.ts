@@ -20,7 +20,7 @@ function used(resource: string, release: string, value = 1): string {
   return `apiserver_requested_deprecated_apis{${labels},subresource="",version="v1beta3"} ${value}`;
 }
 
-/** API servers at these addresses, as each of them announces itself. */
+/** Adds API servers at these addresses to the EndpointSlice "kubernetes", as each API server does itself. */
 function serve(stage: UpgradeStage, ...addresses: string[]): void {
   stage.kube.put("endpointslices", {
     metadata: { namespace: "default", name: "kubernetes", labels: { "kubernetes.io/service-name": "kubernetes" } },
@@ -60,7 +60,7 @@ Deno.test("removedIn: returns used APIs that are removed up to the version", () 
   for (const [line, is] of rows) deepEqual(removedIn(`a 1\n${line}\nb 2`, desired), is, line);
 });
 
-Deno.test("checkUpgrade: an API that the version removes stops, from whichever API server it was used", async () => {
+Deno.test("checkUpgrade: stops for a used API that the version removes, whichever API server served it", async () => {
   const stage = new UpgradeStage();
   serve(stage, "192.0.2.1", "192.0.2.2");
   stage.kube.metricsOf = (server) => {
@@ -139,7 +139,7 @@ function protect(stage: UpgradeStage, ...budgets: Budget[]): void {
 
 const full: Budget = { expectedPods: 1, desiredHealthy: 1, disruptionsAllowed: 0 };
 
-Deno.test("checkUpgrade: a pod on a control plane that can never be evicted stops", async () => {
+Deno.test("checkUpgrade: stops for a pod on a control plane that can never be evicted", async () => {
   const stage = new UpgradeStage();
   protect(stage, full);
   const [finding, ...others] = await check(stage);
@@ -150,7 +150,7 @@ Deno.test("checkUpgrade: a pod on a control plane that can never be evicted stop
   match((await check(twice))[0]?.message ?? "", /a\/dns is covered by more than one PodDisruptionBudget/);
 });
 
-Deno.test("checkUpgrade: a budget that can allow an eviction later, or whose status is old, does not stop", async () => {
+Deno.test("checkUpgrade: does not stop for a budget that can allow an eviction later, or whose status is old", async () => {
   const budgets: Budget[] = [
     { expectedPods: 2, desiredHealthy: 1, disruptionsAllowed: 0 },
     { ...full, disruptionsAllowed: 1 },

@@ -48,7 +48,7 @@ function give(kube: FakeKube, overrides: Partial<UpgradeOrder> = {}, by = image)
   return inActivity(() => awaitUpgradeOrdered({ kube: kube.client, image: by }, order(overrides)));
 }
 
-/** As the kubelet does at the second read. */
+/** Lets the container of the pod end at the second read with this message, as the kubelet reports it. */
 function answering(kube: FakeKube, message: string, exitCode = 0): void {
   let looks = 0;
   kube.onRequest = (request) => {
@@ -93,7 +93,7 @@ Deno.test("awaitUpgradeOrdered: is moot if the version, the components or the no
   await rejects(give(kubeWith(), { uid: "of-before" }), { type: "MachineGone" });
 });
 
-Deno.test("awaitUpgradeOrdered: an order that the node has is waited for, also with its next pod, whatever is desired by now", async () => {
+Deno.test("awaitUpgradeOrdered: waits for an order that already has a pod, also for its next pod, even if something else is desired by now", async () => {
   const kube = kubeWith();
   const asked = order({ verb: "Apply" });
   const { components: own = [] } = componentsIn(list) as { components?: Component[] };
@@ -135,7 +135,7 @@ Deno.test("awaitUpgradeOrdered: refuses arguments and components of an unexpecte
   });
   await rejects(give(kubeWith(), {}, "registry.example/hands:1"), {
     type: "HandsMissing",
-    message: 'Failed to order an upgrade step on node "cp-1": setting hands-image does not name an image by digest; ' +
+    message: 'Failed to start an upgrade step on node "cp-1": setting hands-image does not name an image by digest; ' +
       "set it to the image of the hands",
   });
 });

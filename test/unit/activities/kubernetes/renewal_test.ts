@@ -26,7 +26,10 @@ const [node, uid] = ["workers-1", "uid-of-workers-1"];
 const mark = "1764200000";
 const parts = ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd"];
 
-/** All servers show certificates of the last third, and their records say so. */
+/**
+ * A cluster whose servers all show certificates in the last third of their lifetime, as the records of Ostler also have
+ * it.
+ */
 class Scene extends UpgradeStage {
   readonly shown = new Map<string, Served>();
   readonly asked: string[] = [];
@@ -72,7 +75,7 @@ class Scene extends UpgradeStage {
     return seen;
   }
 
-  /** As after the order: files are new, and all pods have restarted. */
+  /** Brings a control plane into the state after a renewal: its files are new, and all its pods have restarted. */
   renews(of = node): void {
     for (const part of parts) this.part(of, part, current, { renewed: mark });
     for (const port of [6443, 2379]) this.shown.set(this.at(port, of), fresh);
@@ -124,7 +127,7 @@ Deno.test("surveyRenewal: of a control plane only the servers of kubeadm count",
   deepEqual(await dueOf(scene), [node]);
 });
 
-Deno.test("surveyRenewal: knows its own slot, and not that of an upgrade", async () => {
+Deno.test("surveyRenewal: recognizes its own slot, and ignores that of an upgrade", async () => {
   const scene = new Scene();
   const keeper = { kube: scene.client, profileNamespace: "profiles" };
   const order = { machine: "workers-2", limit: 2, of: "ControlPlanes", until: Date.now() + dayMs } as const;
@@ -136,7 +139,7 @@ Deno.test("surveyRenewal: knows its own slot, and not that of an upgrade", async
   deepEqual(await underWay(), ["workers-3"]);
 });
 
-Deno.test("surveyRenewal: reports what keeps orders away, the wish of a person, and a deleted NodeVersion", async () => {
+Deno.test("surveyRenewal: reports what prevents orders, the setting of a person, and a deleted NodeVersion", async () => {
   const scene = new Scene();
   equal((await scene.look(false)).trouble?.reason, "HandsMissing");
   scene.configMap("kubeadm-config", {});

@@ -148,7 +148,7 @@ Deno.test("surveyUpgrade: reports HandsMissing without an image of the hands", a
   );
 });
 
-Deno.test("fault K23 surveyUpgrade: a wait of a worker with hands lasts after a survey of one without them", async () => {
+Deno.test("fault K23 surveyUpgrade: has the same fingerprint on workers with and without hands, so that neither ends a wait of the other", async () => {
   const stage = new UpgradeStage();
   equal((await look(stage, false)).fingerprint, (await look(stage)).fingerprint);
 });
@@ -162,7 +162,7 @@ Deno.test("K23 surveyUpgrade: the components of a control plane are as old as it
   equal((await plane(stage))?.components, desired);
 });
 
-/** As `ensureSlotTaken` writes it. */
+/** Writes a slot of the control planes as `ensureSlotTaken` does. */
 function slot(stage: UpgradeStage, key: string): void {
   const metadata = { namespace: "profiles", name: "ostler-control-planes" };
   stage.kube.put("configmaps", { metadata, data: { [key]: "2026-01-01T00:00:00.000Z" } });
@@ -195,7 +195,7 @@ Deno.test("surveyUpgrade: reports the cordon of the upgrade, also on a node cord
   deepEqual((await look(stage)).controlPlanes.map(({ isCordoned }) => isCordoned), [false, true, true]);
 });
 
-Deno.test("surveyUpgrade: the cordon of a cluster counts in it alone, and one from before it had a name counts too", async () => {
+Deno.test("surveyUpgrade: a cordon counts only in the cluster that set it, and a cordon from before the cluster had a name counts too", async () => {
   const stage = new UpgradeStage();
   const of = async (cluster: string): Promise<boolean[]> => {
     const seen = await surveyUpgrade(readerOf(stage), { object: { cluster, ...stage.object } });
@@ -229,7 +229,7 @@ Deno.test("surveyUpgrade: two nodes with one provider ID are in no group", async
   equal((await plane(stage))?.group, "");
 });
 
-Deno.test("surveyUpgrade: digest and fingerprint change with what they are about, and with nothing else", async () => {
+Deno.test("surveyUpgrade: digest and fingerprint change only with the fields that they describe", async () => {
   const stage = new UpgradeStage();
   const first = await look(stage);
   deepEqual(await look(stage), first);

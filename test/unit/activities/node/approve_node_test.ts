@@ -130,7 +130,7 @@ Deno.test("fault S1: readNewcomers lists all machines once when five unknown nam
   kube.onRequest = (request) => void lists.push(request);
   const client = kube.client;
   for (let nth = 0; nth < 5; nth++) await readNewcomers(client, `node-${nth}`);
-  // One for each name, and one of all machines.
+  // Each of the five names costs one list, and all of them together one list of all machines.
   equal(lists.length, 6, lists.join("\n"));
 });
 

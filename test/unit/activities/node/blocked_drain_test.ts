@@ -35,7 +35,7 @@ function blocked(): { kube: FakeKube; evictions: string[] } {
   return { kube, evictions };
 }
 
-/** Drains for as long, reading as often as the drain asks; returns the number of reads. */
+/** Drains for `forMs` milliseconds, reading as often as the drain asks; returns the number of reads. */
 async function drained(drain: Drain, { from, forMs }: { from: number; forMs: number }): Promise<number> {
   let looks = 0;
   for (let now = from; now < from + forMs; now += drain.restMs) {
@@ -71,7 +71,7 @@ Deno.test("awaitNodeDrained: reads when the budget of a blocked pod changes", as
   const streams = new FakeStreams(kube);
   kube.onRequest = asks;
   const wait = inActivity(() => awaitNodeDrained(streams.client, task));
-  // By this time the drain reads only every few seconds.
+  // After three refused evictions the drain reads only every few seconds.
   await eventually("three evictions that were refused", () => evictions.length === 3);
   const begun = Date.now();
   kube.put("poddisruptionbudgets", budget(1) as never);

@@ -116,7 +116,7 @@ Deno.test("Drain: reports that a pod is deleted with its terminating namespace",
   match((await only(kube))?.why ?? "", /^its namespace is being deleted/);
 });
 
-Deno.test("Drain: keeps the key while only numbers change, and changes it with the cause", async () => {
+Deno.test("Drain: keeps the key of a blocker while only its numbers change, and changes it with the cause", async () => {
   const kube = kubeWith();
   refuse(kube, overBudget());
   const keys: string[] = [];

@@ -8,7 +8,7 @@ import { node, pod, pool } from "../../../support/machine_objects.ts";
 
 const rules = { timeout: null, onBlocked: "Wait", localStorage: "Delete", order: "ByPriority" } as const;
 const due = { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["example.com/keep"] };
-/** Until `due`. */
+/** The deletion time in `due`, in epoch milliseconds. */
 const early = Date.parse("2026-01-01T00:00:00Z");
 
 function kubeWith(...pods: ReturnType<typeof pod>[]): FakeKube {

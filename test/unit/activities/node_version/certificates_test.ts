@@ -219,7 +219,7 @@ Deno.test("showCertificates: a new Node is read once its API server and etcd run
   equal(planes.asked.length, 3);
 });
 
-Deno.test("showCertificates: a certificate of the future is unknown", async () => {
+Deno.test("showCertificates: a certificate that is not valid yet is unknown", async () => {
   const planes = new Planes();
   planes.certificate = () => ({ from: now + dayMs, until: now + 2 * dayMs });
   await planes.show();

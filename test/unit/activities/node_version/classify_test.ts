@@ -41,7 +41,7 @@ const cases: [string, MarkedNode, PendingNode[], string][] = [
 
 const bare = { image: "I2", components: "" };
 
-Deno.test("fault G1: a NodeVersion without components accepts nodes without an annotation of theirs, and any others", () => {
+Deno.test("fault G1: a NodeVersion without components accepts nodes with and without an annotation of components", () => {
   equal(classOf(node("I2", ""), bare, none), "upToDate");
   equal(classOf(node("I2", "K1"), bare, none), "upToDate");
   equal(classOf(node("I1", ""), bare, none), "outdated");

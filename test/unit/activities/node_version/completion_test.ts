@@ -45,7 +45,7 @@ Deno.test("completionOf: accepts a larger limit", () =>
 
 Deno.test("completionOf: describes the rest, and names nodes of unknown version", () => {
   const under = completionOf(countsOf({ outdated: 3, heirs: 1, leaves: 2 }));
-  equal(under.outdated.message, "Nodes not up to date: 3 outdated, 1 replacing another, 2 leaving");
+  equal(under.outdated.message, "Nodes not up to date: 3 outdated, 1 that replace another node, 2 leaving");
   const { message } = completionOf(countsOf({ invalid: 7 })).outdated;
   equal(
     message,

@@ -22,7 +22,7 @@ interface Joining {
 function joining({ ageMs = 0, deadline }: { ageMs?: number; deadline?: string } = {}): Joining {
   const kube = new FakeKube();
   const etcd = new StagedEtcd();
-  const { client } = kube; // a new one each time
+  const { client } = kube; // each read of `client` makes a new client
   useEtcd(client, () => etcd);
   etcd.join("m1", "192.0.2.1", { name: "cp-1" });
   const labels = { "node-role.kubernetes.io/control-plane": "" };

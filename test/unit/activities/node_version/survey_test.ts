@@ -57,7 +57,7 @@ Deno.test("survey: a NodeVersion is not settled while a group boots another imag
   equal((await look(new GroupInMemory())).isSettled, false);
 });
 
-Deno.test("survey: a group is not done before its object records what it took up, even if its rollout is", async () => {
+Deno.test("survey: a group is not done before its object records what it took up, even if its rollout is done", async () => {
   const group = converged(new GroupInMemory());
   const { metadata } = group.kube.get("scalinggroups", "workers") ?? {};
   if (metadata) metadata.annotations = {};
@@ -103,7 +103,7 @@ Deno.test("survey: names an abandoned record when the groups are done", async ()
   deepEqual([isSettled, says], [false, 'Nodes not up to date: 1 joining: PendingNode "left"']);
 });
 
-Deno.test("K24 survey: an ended release is withdrawn, however often that runs", async () => {
+Deno.test("K24 survey: an ended release is withdrawn, however often its end is requested", async () => {
   const group = new GroupInMemory();
   group.ask(version, { stage: "Workers", digest: hashOf(version) });
   for (const time of ["first", "again"]) {
@@ -274,7 +274,7 @@ Deno.test("K23 survey: nodes are outdated while the API server is older than the
 
 Deno.test("fault K23 survey: one upgraded API server permits no later kubelet before all control planes are upgraded", async () => {
   const group = new GroupInMemory();
-  let requests = 0; // another API server answers each
+  let requests = 0; // each request is answered by another API server
   const getCode = (): Promise<object> => Promise.resolve({ gitVersion: requests++ % 2 === 0 ? "v1.36.1" : "v1.35.4" });
   Object.assign(group.client, { version: { getCode } });
   Object.assign(group.kube.get("nodeversions", "v")?.["spec"] ?? {}, { kubernetesClusterVersion: "v1.36.1" });
@@ -284,7 +284,7 @@ Deno.test("fault K23 survey: one upgraded API server permits no later kubelet be
   group.kube.put("nodes", { metadata: { name: "cp-2", labels }, status: kubelet("v1.35.4") });
   const seen: unknown[] = [];
   const note = async (): Promise<void> => void seen.push((await look(group)).trouble?.reason);
-  await note(); // its pod is being restarted
+  await note(); // cp-2 has no pod of the API server, as during a restart
   const serves = (version: string): Stored =>
     group.kube.put("pods", {
       metadata: {
@@ -330,7 +330,7 @@ Deno.test("fault K23 survey: bounds the report of an upgrade, whatever the statu
   equal(seen.state === "Present" && seen.upgrade?.says.length, 2_000);
 });
 
-Deno.test("fault K23 survey: a wait of a worker with hands lasts after a survey of one without them", async () => {
+Deno.test("fault K23 survey: has the same fingerprint on workers with and without hands, so that neither ends a wait of the other", async () => {
   const { client } = new GroupInMemory();
   const look = async (hasHands: boolean): Promise<VersionSurvey> =>
     await surveyNodeVersion(client, { object }, { hasHands });
@@ -359,7 +359,7 @@ Deno.test("K4, K7 survey: completes a record of the Constellation operator: dele
     status: { cspState: "Creating" },
   };
   group.kube.put("pendingnodes", record);
-  // It never joined.
+  // The instance of the record never joined.
   group.kube.remove("nodes", "workers-3");
   equal((await look(group)).isSettled, false);
   deepEqual([group.cloud.instance("sim:///a/workers-3")?.state, group.cloud.group("projects/p/groups/workers")?.size], [

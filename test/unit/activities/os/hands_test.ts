@@ -40,7 +40,7 @@ const ended = (message: string, exitCode = 0): Record<string, unknown> => ({
 });
 const begun = { phase: "Running", containerStatuses: [{ state: { running: {} } }] };
 
-/** As the kubelet does at the second read. */
+/** Lets the pod have this status from the second read on, as the kubelet reports it. */
 function answering(kube: FakeKube, status: Record<string, unknown>): void {
   let looks = 0;
   kube.onRequest = (request) => {
@@ -200,7 +200,7 @@ Deno.test("givenOrder: replaces an evicted or deleted pod, a few times, and afte
   const outcome = await looks(kube, order(), [0], ...rounds.slice(0, 2));
   match(
     String(outcome),
-    /^the order needs another pod: pod "\S+" ended without a result \(Evicted: The node was low on resource\)$/,
+    /^waiting to create another pod for this step: pod "\S+" ended without a result \(Evicted: The node was low on resource\)$/,
   );
   const last = await looks(kube, order({ token: "t-2" }), [0], ...rounds.slice(0, 10));
   equal((last as OsOutcome).outcome, "Unknown");
@@ -254,7 +254,7 @@ Deno.test("givenOrder: waits for an API server that is down, however long, and r
   equal((await looks(kube, order(), ...steps.slice(3)) as OsOutcome).outcome, "Done");
 });
 
-Deno.test("givenOrder: gives a node the time back in which nothing could be read", async () => {
+Deno.test("givenOrder: extends the time of a node by the time in which nothing could be read", async () => {
   const kube = kubeWithNode();
   match(String(await looks(kube, order(), ...anHourAway(kube, begun))), /^pod "\S+" is running$/);
   const outcome = await looks(kube, order(), ...anHourAway(kube, begun), [4200 * second]);

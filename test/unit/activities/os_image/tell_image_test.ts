@@ -1,4 +1,4 @@
-/** The status after each finding, and what a pool reads of it. */
+/** The status of an OSImage after each finding, and what a pool reads from this status. */
 import { deepEqual, equal } from "node:assert/strict";
 import { acceptedImageOf, readAcceptedImage } from "../../../../activities/os_image/accepted_image.ts";
 import { ensureImageTold } from "../../../../activities/os_image/tell_image.ts";
@@ -104,7 +104,7 @@ Deno.test("readAcceptedImage: does not use the result of an older spec", async (
   const kube = kubeWith(2);
   await tell(kube, accepted(1, 1));
   deepEqual(acceptedImageOf("a", read(kube)), {
-    ...{ state: "Waiting", reason: "NotJudged" },
+    ...{ state: "Waiting", reason: "NotEvaluated" },
     message: 'OSImage "a" is not accepted yet: its generation 2 is not verified yet',
   });
   await tell(kube, accepted(1, 2));

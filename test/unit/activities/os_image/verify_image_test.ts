@@ -11,7 +11,7 @@ interface Scene {
   image: MadeImage;
   signer: Signer;
   admission: Admission;
-  /** Of the image's signatures. */
+  /** The tag under which the registry has the image's signatures. */
   tag: string;
   spec: { reference: string; keys: string[] };
 }

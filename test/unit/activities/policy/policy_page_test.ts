@@ -44,7 +44,7 @@ Deno.test("rollout_policies.yaml: has the fields of the schema, with the same en
   assert.deepEqual(fieldsOfOpenApi(version.schema.openAPIV3Schema.properties.spec), fields);
 });
 
-/** Only their fields have rows. */
+/** These groups have no row of their own in the table; their fields have. */
 const groups = ["budget", "join", "drain", "repair", "handOver", "inPlace", "etcd", "etcd.snapshot"];
 
 Deno.test("docs/reference/policy.md: has a row for each field of the schema, and for no other", () => {

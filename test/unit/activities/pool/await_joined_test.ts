@@ -113,7 +113,7 @@ Deno.test("awaitMachinesJoined: reports no late machine at the first read after 
   kube.onRequest = (request) => {
     if (request === "get machines fleet/a" && looks++ === 1) kube.put("machines", machine("a"));
   };
-  // Its first stage was due during the outage; the last one is still far away.
+  // The first join stage of machine "a" was due during the outage; its last stage is due much later.
   const verdict = await climb(kube, { a: { ...deadlines(60_000), instance: Date.now() - 1000 } });
   deepEqual(verdict.joined.map(({ machine: name }) => name), ["a"]);
 });

@@ -246,7 +246,7 @@ Deno.test("readPool: does not trust a watch that is out of date", async () => {
   await rejects(readPool(streams.client, question), { type: "GenerationStale" });
 });
 
-/** Ends a silent stream. */
+/** The error with which a silent stream ends. */
 function timeout(): Error {
   return new DOMException("quiet", "TimeoutError");
 }

@@ -205,7 +205,7 @@ Deno.test("fault E8: ensureSlotTaken: keeps the first 50 places, and a pool behi
   kube.writes.length = 0;
   deepEqual((await take(kube, "m", { of: waiter(60), limit: 1 })).ahead, 50);
   deepEqual(kube.writes, []);
-  // Behind the last place for longer than the others, which come after it once it has one.
+  // A pool that has waited longer than all others has no place yet; with its place, all others come after it.
   const since = Date.now() - 60_000;
   equal((await take(kube, "m", { of: waiter(61), limit: 1, since })).ahead, 0);
   deepEqual([Object.keys(placesOf(kube)).length, placesOf(kube)["/fleet/waits-061"]?.since], [50, since]);
@@ -249,7 +249,7 @@ Deno.test("fault E8: ensureSlotsKept: gives slots back although other writers co
   deepEqual(held(kube), []);
 });
 
-Deno.test("fault E8: ensureSlotTaken: a pool that shares fewer slots than are taken keeps none free", async () => {
+Deno.test("fault E8: ensureSlotTaken: a waiting pool whose limit is below the number of taken slots keeps no slot free for itself", async () => {
   const kube = new FakeKube();
   for (const machine of ["a", "b"]) await take(kube, machine, { limit: 3 });
   await take(kube, "m", { of: other, limit: 1 });
@@ -271,12 +271,13 @@ function planes(kube: FakeKube): Record<string, string> {
   return (kube.get("configmaps", "ostler-control-planes", "kube-system")?.["data"] ?? {}) as Record<string, string>;
 }
 
-Deno.test("K23 ensureSlotTaken: a group takes no slot of control planes before that of an upgrade has ended", async () => {
+Deno.test("K23 ensureSlotTaken: a group takes no slot of control planes before the slot of an upgrade has ended", async () => {
   const kube = new FakeKube();
   deepEqual(await takeForUpgrade(kube, Date.now() + hour), { taken: true, holders: [] });
   const answer = { taken: false, holders: ["kube-system/upgrade-kubernetes.v/cp-1"], ahead: 0 };
   deepEqual(await takeForGroup(kube), answer);
-  // Also a machine that is out in any case, and a slot that a worker of an earlier version reads, only needs a time.
+  // The machine of the group is out in any case, and is refused all the same. The slot of the upgrade is only a time, as
+  // workers of earlier versions read it, and ends then.
   const [key = ""] = Object.keys(planes(kube));
   const map = kube.get("configmaps", "ostler-control-planes", "kube-system");
   Object.assign(map?.["data"] ?? {}, { [key]: new Date(Date.now() - 6 * minute).toISOString() });
@@ -322,7 +323,7 @@ Deno.test("ensureSlotTaken: a renewal of certificates, an upgrade and a group ne
     deepEqual(answers, [true, ...takes.map((take) => take === first)]);
     deepEqual(Object.keys(planes(kube)).length, 1);
   }
-  // A slot of a renewal ends by itself, and until then no group replaces or repairs its machine.
+  // A slot of a renewal ends by itself; until then no group replaces or repairs the machine that has it.
   const kube = new FakeKube();
   await takeForRenewal(kube);
   const [slot] = await readUpgradeSlots(keeper(kube));

@@ -158,7 +158,7 @@ Deno.test("snapshotOf: names the given machines that are not members, or nothing
   deepEqual([ask(["a", "b", "c"]), ask(["b", "typo"]), ask([])], [undefined, ["typo"], undefined]);
 });
 
-Deno.test("fault U7: snapshotOf: what machines lack stays within its bytes, however long its text is", () => {
+Deno.test("fault U7: snapshotOf: limits the bytes of what machines lack, however long these texts are", () => {
   const lacks = "ü".repeat(50_000);
   const members = Array.from({ length: 500 }, (_, nth) => member(`m${nth}`, { phase: "Booting", lacks }));
   const seen = snapshot(members, { limit: 500 });

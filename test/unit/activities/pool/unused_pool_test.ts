@@ -84,7 +84,7 @@ Deno.test("awaitPoolChanged: sees the first machine of a pool that had none", as
   const scene = await poolOf({});
   const { kube, client } = scene;
   const { fingerprint } = await read(scene);
-  // The watch has not delivered it yet.
+  // The watch has not delivered the new objects yet.
   const { onChange } = kube;
   kube.onChange = () => {};
   kube.put("machinedeployments", machineDeployment({ metadata: { generation: 3 }, spec: { replicas: 1 } }));

@@ -35,7 +35,10 @@ function scene(): Scene {
   return { kube, streams, client: streams.client };
 }
 
-/** Waits until every wait has its watches, has sent its first requests up to `last`, and is quiet for a while. */
+/**
+ * Waits until the wait under test has all its watches, has sent its first requests up to `last`, and is quiet for a
+ * while.
+ */
 async function quiet({ streams, client }: Scene, kinds: number, last?: string): Promise<void> {
   await eventually("the watches", () => streams.opened.length === kinds);
   const { deployments, sets, machines } = poolWatchesOf(client);
@@ -59,7 +62,7 @@ const waits: {
   {
     what: "awaitDesiredSettled",
     kinds: 2,
-    // Gives machine-controller a moment.
+    // The wait first pauses for machine-controller, and sends this request only afterwards.
     last: "list rolloutpolicies fleet/",
     prepare: (kube) => kube.put("machinedeployments", machineDeployment({ metadata: { generation: 2 } })),
     begin: (kube) => awaitDesiredSettled({ kube, profileNamespace: "kube-system" }, { pool, until }),
@@ -112,12 +115,12 @@ async function beginQuietly({ kinds, last, prepare = () => {}, begin }: typeof w
   return { kube: made.kube, wait };
 }
 
-/** All are quiet at the same time, because each has its own scene and nothing to do. */
+/** All waits are quiet at the same time, because each has its own scene and nothing to do. */
 let all: Promise<Waiting>[] | undefined;
 
 function beginAll(): Promise<Waiting>[] {
   const begun = waits.map(beginQuietly);
-  for (const one of begun) one.catch(() => undefined); // has its own test
+  for (const one of begun) one.catch(() => undefined); // the test of each wait reports its failure
   return begun;
 }
 
@@ -146,7 +149,7 @@ Deno.test("awaitPoolChanged: sends no requests after changes of another pool, or
   const { fingerprint } = await readPool(client, question);
   const work = (): Promise<boolean> => awaitPoolChanged(client, { ...question, fingerprint, until });
   const wait = inActivity(work, { cancel: stop.signal });
-  wait.catch(() => undefined); // ends with the test
+  wait.catch(() => undefined); // the wait is cancelled at the end of the test
   await quiet(made, 4);
   const metadata = { ownerReferences: [{ kind: "MachineSet", name: "other-1", uid: "u" }] };
   kube.put("machines", machine("z", { labels: { pool: "other" }, metadata }));
@@ -225,6 +228,6 @@ Deno.test("readDesired: gives machine-controller a moment to number a change, an
   const count = (request: string): number => streams.requests.filter((each) => each.startsWith(request)).length;
   equal(count("get machinedeployments fleet/pool"), 2);
   equal(count("list rolloutpolicies"), 1);
-  // The watch lists once, and no other list follows.
+  // The watch sends one list, and the wait itself sends none.
   equal(count("list machinesets"), 1);
 });

@@ -7,7 +7,7 @@ async function authority(): Promise<string> {
   return (await (await CertificateAuthority.create("kubernetes")).keyed()).certificatePem;
 }
 
-Deno.test("casIn: is the begin of each fingerprint as openssl shows it, whatever the order and the text around", async () => {
+Deno.test("casIn: returns the begin of each certificate's fingerprint as openssl shows it, whatever the order and the text around", async () => {
   const [old, next] = [await authority(), await authority()];
   const shown = [old, next].map((pem) => new X509Certificate(pem).fingerprint256.replaceAll(":", "").toLowerCase());
   const expected = shown.map((fingerprint) => fingerprint.slice(0, 16)).sort();
@@ -15,7 +15,7 @@ Deno.test("casIn: is the begin of each fingerprint as openssl shows it, whatever
   deepEqual(casIn(`# new\r\n${next.replaceAll("\n", "\r\n")}\n\n# old\n${old}\n${next}`), expected);
 });
 
-Deno.test("casIn: is bounded, and none for a text without certificates", () => {
+Deno.test("casIn: returns a bounded number of fingerprints, and none for a text without certificates", () => {
   const many = Array.from({ length: 17 }, (_, nth) => {
     return `-----BEGIN CERTIFICATE-----\n${btoa(`number ${nth}`)}\n-----END CERTIFICATE-----\n`;
   });
@@ -24,7 +24,7 @@ Deno.test("casIn: is bounded, and none for a text without certificates", () => {
   deepEqual(casIn(""), []);
 });
 
-Deno.test("trustedCas: names apart a CA that only the kubeconfig or only the files have", async () => {
+Deno.test("trustedCas: returns separately a CA that only the kubeconfig or only the files have", async () => {
   const [old, next] = [await authority(), await authority()];
   const caPem = old + next;
   deepEqual(trustedCas({ cluster: { caPem }, settings: { kubernetesCaBundle: "" } }), { cas: casIn(caPem) });

@@ -29,6 +29,6 @@ for (const [what, isHeld, given] of cases) {
   Deno.test(`isHeldBack: ${isHeld ? "holds" : "does not hold"} after ${what}`, () => equal(held(given), isHeld));
 }
 
-Deno.test("settingOf: bounds what a history stores", () => {
+Deno.test("settingOf: limits the length of the setting, because a history stores it", () => {
   equal(settingOf({ metadata: { annotations: { "ostler.dev/renew-certificates": "x".repeat(9_999) } } }).length, 200);
 });

@@ -86,7 +86,7 @@ const bad = { ...request, specHash: "s", templateHash: "t", revision: "2", image
 const step = { machine: "b", step: "Draining", since: "s", until: "u" } as const;
 const blocker = { pod: "apps/web-1", owner: "Deployment apps/web", why: "PodDisruptionBudget apps/web" };
 
-Deno.test("ensureRolloutReported: removes what does not hold any more", async () => {
+Deno.test("ensureRolloutReported: removes from the status what is not true any more", async () => {
   const kube = newKube();
   await reported(
     kube,

@@ -15,7 +15,7 @@ api_key = "secret-of-file"
 server_name = "temporal.example"
 `;
 
-/** With the file in the default path of Temporal's tools. */
+/** Calls `story` with a temporal.toml of this text in the default path of Temporal's tools. */
 function withFile<T>(text: string, story: (env: Record<string, string>, path: string) => T): T {
   const home = mkdtempSync(join(tmpdir(), "ostler-temporal-"));
   try {

@@ -51,7 +51,7 @@ Deno.test("engine: fails with the right exit code when Temporal does not answer 
   );
 });
 
-Deno.test("engine: fails likewise for steps, and returns no steps when there was no run", async () => {
+Deno.test("engine: fails when Temporal does not answer a request for steps, and returns no steps when there was no run", async () => {
   const gone = grpcStatus(14, "connection refused");
   await assert.rejects(engine(gone).steps(pool, 10), Unreachable);
   const described = {

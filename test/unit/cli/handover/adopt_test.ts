@@ -105,12 +105,12 @@ Deno.test("ostler adopt: removes objects of Operating System Manager on request,
   assert.equal(early.code, 1);
   assert.match(
     early.out,
-    /^ServiceAccount "cloud-init-settings\/cloud-init-getter" .* boot with it until Ostler publishes/m,
+    /^ServiceAccount "cloud-init-settings\/cloud-init-getter" .* boot with its token until Ostler publishes/m,
   );
   assert.notEqual(world.secret("cloud-init-getter-token"), undefined);
   await world.runOstler();
   world.kube.put("machines", machine("c", { status: {} }));
-  assert.match((await world.run(asked)).out, /machine "c" may be booting with it$/m);
+  assert.match((await world.run(asked)).out, /machine "c" may be booting with its token$/m);
   world.kube.remove("machines", "c", "fleet");
   assert.match(
     (await world.run(["adopt"])).out,

@@ -73,7 +73,7 @@ function assertNothingOfOurs({ kube, temporal }: HandoverWorld): void {
   assert.deepEqual([...temporal.schedules], []);
 }
 
-// A machine also boots between the two, with the published secrets and valid tokens.
+// Asserts that a machine can also boot between the two systems: with the published secrets and a valid token.
 function assertBoots(world: HandoverWorld): void {
   const { bootstrap } = namesOf(usual);
   const text = decodedDeep(world.text(bootstrap));

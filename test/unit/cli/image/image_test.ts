@@ -36,8 +36,8 @@ Deno.test("ostler image list: has a line for each image, and shows none as accep
   deepEqual(out.trimEnd().split("\n").map((line) => line.split(/ {2,}/)), [
     ["NAME", "REFERENCE", "DIGEST", "ACCEPTED", "REASON", "AGE"],
     ["bad", "registry.example/bad:v1", "sha256:222222222222", "False", "SignatureMissing", "1h30m"],
-    ["edited", "registry.example/edited:v1", "sha256:111111111111", "Unknown", "NotJudged", "1h30m"],
-    ["fresh", "registry.example/fresh:v1", "", "Unknown", "NotJudged", "1h30m"].filter((cell) => cell !== ""),
+    ["edited", "registry.example/edited:v1", "sha256:111111111111", "Unknown", "NotEvaluated", "1h30m"],
+    ["fresh", "registry.example/fresh:v1", "", "Unknown", "NotEvaluated", "1h30m"].filter((cell) => cell !== ""),
     ["good", "registry.example/good:v1", "sha256:111111111111", "True", "Accepted", "1h30m"],
   ]);
   const { items } = JSON.parse((await world().run(["image", "list", "-o", "json"])).out);

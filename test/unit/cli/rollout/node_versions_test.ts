@@ -151,7 +151,7 @@ Deno.test("ostler plan: gets the plan of a scaling group from a worker, because 
   made.plan = {
     ...{ hash: "abc", machines: 3, seconds: null, blocked: [] },
     waves: [{ size: 2, machines: ["alpha-1", "alpha-2"], soakSeconds: 0 }],
-    stays: ["until the cloud no longer protects them: alpha-3"],
+    stays: ["until the cloud no longer protects these machines: alpha-3"],
   };
   const { code, out } = await made.run(["plan", "sg/alpha"]);
   assert.equal(code, 0);
@@ -160,7 +160,7 @@ Deno.test("ostler plan: gets the plan of a scaling group from a worker, because 
     const part of [
       /^kube-system\/scaling-group\.alpha: 2 of 3 machines will be replaced, in 1 wave$/m,
       /alpha-1, alpha-2/,
-      /^kept +until the cloud no longer protects them: alpha-3$/m,
+      /^kept +until the cloud no longer protects these machines: alpha-3$/m,
     ]
   ) assert.match(out, part);
   assert.ok(!out.includes("not released"));

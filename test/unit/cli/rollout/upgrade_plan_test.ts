@@ -20,7 +20,7 @@ function annotate(made: UpgradeWorld, annotations: Record<string, string>): void
 
 const approved = { "ostler.dev/approved-kubernetes": desired };
 
-Deno.test("ostler plan nodeversion/NAME: shows the order, the one-way door and its approval, and writes nothing", async () => {
+Deno.test("ostler plan nodeversion/NAME: shows the order, that kubeadm cannot downgrade, and the approval, and writes nothing", async () => {
   assert.deepEqual(await planned(new UpgradeWorld()), [
     "nodeversion/v: Kubernetes v1.35.3 → v1.36.1 on 3 control planes",
     "",
@@ -41,7 +41,7 @@ Deno.test("ostler plan nodeversion/NAME: shows the order, the one-way door and i
   ]);
 });
 
-Deno.test("ostler plan nodeversion/NAME: shows findings, which the check would have, and that some stop", async () => {
+Deno.test("ostler plan nodeversion/NAME: shows the findings that the check would have, and which of them no approval overrides", async () => {
   const made = new UpgradeWorld({ etcd: { doubts: [{ says: "etcd has no leader" }] } });
   annotate(made, approved);
   const labels = 'group="batch",removed_release="1.36",resource="cronjobs",version="v1beta1"';
@@ -94,7 +94,7 @@ Deno.test("ostler plan nodeversion/NAME: an approved upgrade begins with the fir
   assert.ok(lines.includes("approve     approved"));
 });
 
-Deno.test("ostler plan nodeversion/NAME: shows what a worker reported beside, and where the upgrade would end", async () => {
+Deno.test("ostler plan nodeversion/NAME: shows also the reported condition, and where the upgrade would end", async () => {
   const made = new UpgradeWorld({ condition: { ...awaiting, reason: "HandsMissing", message: "No hands" } });
   made.stage.runs("workers-3", desired);
   const lines = await planned(made);
@@ -171,7 +171,7 @@ Deno.test("ostler plan nodeversion/NAME: names twenty of 50 control planes, and 
   assert.match((await planned(made, "-o", "wide")).join("\n"), /^50 +workers-1 /m);
 });
 
-Deno.test("ostler plan nodeversion/NAME: refuses a missing one, and a file beside it", async () => {
+Deno.test("ostler plan nodeversion/NAME: refuses a missing NodeVersion, and a file together with a NodeVersion", async () => {
   const made = new UpgradeWorld();
   const { code, err } = await made.run(["plan", "nv/w"]);
   assert.deepEqual([code, /Failed to find NodeVersion "w"/.test(err)], [1, true]);

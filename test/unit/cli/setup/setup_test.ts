@@ -142,7 +142,7 @@ Deno.test("ostler setup: checks each of two clusters for its own objects", async
   const ofPools = [...asked.worker].filter((each) => /operatingsystem(profile|config)s|validating|leases/.test(each));
   assert.deepEqual(ofPools, []);
   assert.ok(asked.management.has("update secrets north-system ostler-webhook-authority"));
-  // No webhook is checked there, and nothing is granted to it.
+  // In the worker cluster the webhook has no permissions, and needs none.
   world.kube.mayDo = (user) => !user.endsWith(":ostler-webhook");
   assert.match(
     (await setUp(world, ...given)).out,

@@ -5,7 +5,10 @@ import { EtaEngine } from "../../../../profiles/engines/eta.ts";
 import { GoEngine } from "../../../../profiles/engines/go.ts";
 import { sizes } from "../../../support/chart_objects.ts";
 
-/** Of a worker while 1,000 pools are published, and more than a webhook takes: docs/explanation/scale.md. */
+/**
+ * MiB that a worker needs beside its renderers while it publishes 1,000 pools; a webhook needs less
+ * (docs/explanation/scale.md).
+ */
 const besideMiB = 392;
 const renderersMiB = new EtaEngine().largestMiB + new GoEngine().largestMiB;
 

@@ -13,7 +13,7 @@ const page = new URL("../../../../docs/reference/settings.md", import.meta.url);
 
 const rows = [NodeSettings, ProcessSettings, OsmSettings].flatMap((shape) => settingRows(shape));
 
-/** How the text of a form may be written in values. */
+/** The JSON types in which the chart's values may have a setting of each form. */
 const types: Record<SettingRow["form"], string[]> = {
   text: ["string", "integer"],
   file: ["string"],
@@ -22,7 +22,10 @@ const types: Record<SettingRow["form"], string[]> = {
   json: ["object", "string"],
 };
 
-/** An address has a host, and `namespace/name` has a slash: neither is ever a number, and templates take both apart. */
+/**
+ * Settings that are only strings: an address has a host, and `namespace/name` has a slash, so neither is ever a number.
+ * The chart's templates split both.
+ */
 const takenApart = /-(address|secret|account-name|endpoint)$/;
 
 function propertiesOf(some: SettingRow[]): Record<string, unknown> {
@@ -32,7 +35,7 @@ function propertiesOf(some: SettingRow[]): Record<string, unknown> {
   ]));
 }
 
-/** One line for each, as in a table. */
+/** Returns the settings of values.schema.json as JSON, one line for each. */
 function settingsBlock(): string {
   const lines = Object.entries(propertiesOf(rows)).map(([flag, property]) =>
     `        ${JSON.stringify(flag)}: ${JSON.stringify(property)}`

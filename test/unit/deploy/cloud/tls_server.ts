@@ -2,13 +2,13 @@ import type { RequestListener } from "node:http";
 import { createServer } from "node:https";
 import { CertificateAuthority } from "../../../../deploy/local/stack/certificate_authority.ts";
 
-/** A TLS server on loopback that speaks for an API server. */
+/** A TLS server on loopback that stands in for an API server. */
 export interface TlsServer extends AsyncDisposable {
   url: string;
   ca: string;
 }
 
-/** Starts one with a CA of its own. */
+/** Starts a TLS server with its own CA. */
 export async function startTlsServer(listener: RequestListener): Promise<TlsServer> {
   const authority = await CertificateAuthority.create("test");
   const issued = await authority.issue({ commonName: "server", use: "server", ipAddresses: ["127.0.0.1"] });

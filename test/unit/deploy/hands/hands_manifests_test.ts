@@ -1,4 +1,7 @@
-/** The scripts of hands as they are installed; `GOLDEN=update` writes them anew. */
+/**
+ * The manifests have the scripts of hands, which are the pods that carry out orders on nodes; `GOLDEN=update` writes
+ * them anew.
+ */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import process from "node:process";

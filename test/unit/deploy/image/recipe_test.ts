@@ -11,7 +11,7 @@ const read = (path: string): Promise<string> => readFile(new URL(`../../../../${
 const recipe = await read("deploy/image/Dockerfile");
 const { tasks } = JSON.parse(await read("deno.json"));
 
-/** The command line of the image's command: itself, with Deno and its files elsewhere. */
+/** Runs the image's command with a stand-in for Deno; returns the arguments that Deno would get. */
 async function runs(...args: string[]): Promise<string[]> {
   const folder = await mkdtemp(join(tmpdir(), "command-"));
   try {

@@ -24,7 +24,7 @@ async function archiveOf(seconds: number, format: string): Promise<Buffer> {
   }
 }
 
-/** In pieces that end anywhere. */
+/** Yields the bytes in pieces, which end anywhere in an entry. */
 async function* inPieces(bytes: Buffer, size: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield await Promise.resolve(bytes.subarray(at, at + size));
 }

@@ -29,7 +29,7 @@ Deno.test("Relay: forwards both directions, closes connections when cut, and for
     relay.cut(true);
     await once(first, "close");
     const refused = connect(at, host);
-    refused.on("error", () => {}); // how it ends depends on the moment
+    refused.on("error", () => {}); // whether the refused connection ends with an error depends on the moment
     await once(refused, "close");
     relay.cut(false);
     const second = connect(at, host);

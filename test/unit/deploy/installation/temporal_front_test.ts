@@ -19,7 +19,7 @@ function dial({ address }: TemporalFront, { caPem, certificatePem, keyPem }: Acc
   const [, port] = address.split(":");
   const pair = { cert: certificatePem, key: keyPem };
   const socket = connect({ host, port: Number(port), ca: caPem, servername: doorName, ALPNProtocols: ["h2"], ...pair });
-  socket.on("error", () => {}); // a refusal is seen by what is not heard
+  socket.on("error", () => {}); // a refused client gets no answer, whatever its error
   return socket;
 }
 
@@ -44,7 +44,7 @@ Deno.test("TemporalFront: accepts certificates of two authorities, and only of t
     assert.equal(await isHeard(next), true);
     assert.equal(front.isReached, true);
     await front.retire();
-    // The close has not reached the client yet.
+    // The server has closed the old connection, but the client may notice that only later.
     await eventually("the old connection to end", () => old.destroyed);
     assert.equal(await isHeard(dial(front, await front.oldAccess())), false);
     const late = dial(front, await front.nextAccess());

@@ -38,7 +38,7 @@ export class MirrorSandbox implements AsyncDisposable {
   }
 }
 
-/** Status and text of what a GET brings. */
+/** Returns status and text of the response to a GET. */
 export async function get(url: string): Promise<{ status: number; text: string }> {
   const response = await fetch(url);
   return { status: response.status, text: await response.text() };

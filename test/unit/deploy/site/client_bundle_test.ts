@@ -7,7 +7,9 @@ import { slimClient } from "../../../../deploy/local/site/client_bundle.ts";
 
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
 
-/** The first calls of a process of Ostler: clients are made, and answers have the same types everywhere. */
+/**
+ * Makes the first calls of a process of Ostler: it makes clients, and checks that classes are the same in every module.
+ */
 const program = `
   const place = import.meta.resolve("./activities/kube/client_node.ts");
   const { ApiException, CoreV1Api, KubeConfig } = await import("./activities/kube/client_node.ts");

@@ -7,7 +7,9 @@ const rules = { firstMs: 1_000, longestMs: 8_000, forgivenAfterMs: 60_000, mostE
 const exit = { code: 3, signal: null, isExpected: false };
 const crash = new ProcessCrash({ processName: "controller", exit, logPath: "/logs/controller.log", logTail: "a\nb" });
 
-/** A process that cannot fall but by `starts`: what each of its starts comes to. */
+/**
+ * A process that never exits by itself: its nth start fails with the nth entry of `starts`, or succeeds without one.
+ */
 class FakeProcess implements Revivable {
   readonly name = "controller";
   isRunning = false;
@@ -32,7 +34,7 @@ interface Given {
   clock: { ms: number };
 }
 
-/** A revival by a clock that only its rests move. */
+/** A revival by a clock that advances only during its pauses. */
 function given(process: FakeProcess, duringRest: () => void = () => {}): Given {
   const [said, rests, ends]: [string[], number[], Error[]] = [[], [], []];
   const lifetime = new AbortController();

@@ -12,7 +12,7 @@ const { certificatePem: cert, keyPem: key } = await authority.issue({
   ...{ commonName: "api", use: "server", ipAddresses: [host] },
 });
 
-/** Answers with its name, and whether it is ready. */
+/** An API server that answers with its name, and whether it is ready. */
 class Api implements AsyncDisposable {
   isReady = true;
   readonly #server: https.Server;
@@ -47,7 +47,7 @@ function ask(port: number, agent: https.Agent | false = false): Promise<string> 
   });
 }
 
-/** Returns the servers that answer as many new connections. */
+/** Returns the names of the servers that answer this many new connections. */
 async function askedBy(port: number, times: number): Promise<string> {
   const names = await Promise.all(Array.from({ length: times }, () => ask(port)));
   return [...new Set(names)].sort().join();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { WriteLedger } from "../../../support/steady/write_ledger.ts";
 
-Deno.test("WriteLedger: accepts an unconfirmed write in either state, and misses a lost acknowledged one", () => {
+Deno.test("WriteLedger: accepts an unconfirmed write in either state, and reports the loss of an acknowledged write", () => {
   const ledger = new WriteLedger();
   const kept = ledger.next();
   ledger.acknowledge(kept.slot, kept.value);

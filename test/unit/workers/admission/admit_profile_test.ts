@@ -109,7 +109,7 @@ Deno.test("admitProfile: warns of a template that calls fail, or needs what some
 });
 
 Deno.test("admitProfile: warns of user-data that is too large for a provider", async () => {
-  // Random bytes cannot be compressed, as machine-controller does for AWS.
+  // machine-controller compresses user-data for AWS, and random bytes cannot be compressed.
   const files = [file("/opt/big", randomBytes(20_000).toString("base64"))];
   const { denial, warnings } = await judge(request(profile({ bootstrapConfig: { files } })));
   equal(denial, undefined);

@@ -8,7 +8,7 @@ export interface DeploymentWords {
   kubelet?: string;
   deletionTimestamp?: string;
   replicas?: number;
-  /** On top of an Ubuntu machine on kubevirt. */
+  /** Fields that replace or extend the provider config of an Ubuntu machine on kubevirt. */
   value?: Record<string, unknown>;
 }
 

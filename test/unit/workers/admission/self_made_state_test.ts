@@ -14,7 +14,9 @@ const start = Date.parse("2026-01-01T00:00:00Z");
 const hosts = ["ostler-webhook.ostler-system.svc", "127.0.0.1"];
 const overlapMs = 600_000;
 
-/** The states that webhooks would write twice a day from one time to the other, with the events. */
+/**
+ * Returns the state after webhooks have checked it twice a day from one time to the other, and the day of each step.
+ */
 async function lived(
   state: SelfMade | undefined,
   from: number,
@@ -31,7 +33,8 @@ async function lived(
       state = await stepped(state, step, { now, hosts });
       done.push(`day ${Math.round((now - start) / dayMs)}: ${step}`);
       ok(isSound(state));
-      // A client that has read before this step trusts what is shown after it, and the reverse.
+      // A client that read the authorities before this step trusts the certificate after it, and a client that reads
+      // them now trusts the previous certificate.
       for (const [shown, trusting] of before && step !== "begin" ? [[state, before], [before, state]] as const : []) {
         const certificate = new X509Certificate(shown.serving.cert);
         ok(trusting.authorities.some((pem) => certificate.verify(new X509Certificate(pem).publicKey)), done.at(-1));
@@ -47,7 +50,7 @@ function at(now: number, more: Partial<Circumstances> = {}): Circumstances {
   return { now, hosts, overlapMs, trustedMs: 0, shownMs: 0, ...more };
 }
 
-Deno.test("self-made certificate: in a year each is renewed in time, and neither side is ahead of the other", async () => {
+Deno.test("self-made certificate: in a year authority and certificate are renewed in time, and clients trust what is shown at every step", async () => {
   const { state, done } = await lived(undefined, start, start + 380 * dayMs);
   deepEqual(done, [
     ...["day 0: begin", "day 61: serveAnew", "day 121: serveAnew", "day 182: serveAnew", "day 242: serveAnew"],

@@ -30,7 +30,7 @@ class Scene {
     readonly authority: CertificateAuthority,
     readonly server: ReturnType<typeof createWebhookServer>,
   ) {
-    // No connection is kept, so that each shows the certificate anew.
+    // Connections are not reused, so that each request gets the current certificate.
     this.#agent = new Agent({ ca: authority.certificatePem, keepAlive: false, maxCachedSessions: 0 });
   }
 

@@ -18,7 +18,7 @@ interface Exported {
   resourceSpans: { scopeSpans: { spans: Span[] }[] }[];
 }
 
-/** The spans that a process sends, and everything that it sends. */
+/** Returns the spans that a process sends, and the text of everything that it sends. */
 async function sentBy(environment: Record<string, string>): Promise<{ spans: Span[]; text: string }> {
   const texts: string[] = [];
   const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async (request) => {

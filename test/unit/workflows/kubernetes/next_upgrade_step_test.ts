@@ -36,7 +36,7 @@ function stepOf(differs: Partial<PresentUpgrade>, check: UpgradeCheck | null): s
 const begun = { cluster: desired };
 const half = { components: desired } as const;
 const underWay = { isUnderWay: true, isCordoned: true } as const;
-/** As a slot that ended during an outage leaves it, or a forged mark. */
+/** A control plane that is cordoned without a slot, because its slot ended during an outage or its mark is forged. */
 const cordoned = { isCordoned: true } as const;
 
 type Row = [what: string, differs: Partial<PresentUpgrade>, step: string, reason: string, check?: UpgradeCheck | null];

@@ -19,7 +19,7 @@ Deno.test("K23 upgradeOrder: the first control plane applies, and the leader of 
   deepEqual(orderOf({ approved: "", controlPlanes: [controlPlane("a")] }), ["Apply a"]);
 });
 
-Deno.test("upgradeOrder: begins with the one under way, and leaves out those that run the version", () => {
+Deno.test("upgradeOrder: begins with the control plane under way, and leaves out those that run the version", () => {
   const underWay = controlPlane("b", { isLeader: true, isUnderWay: true, isCordoned: true });
   const planes = (...others: PresentUpgrade["controlPlanes"]): Partial<PresentUpgrade> => ({
     ...{ cluster, controlPlanes: [...others, underWay] },

@@ -35,7 +35,7 @@ function unionOf(text: string, pattern: RegExp): string[] {
 Deno.test("upgradeReason: explains every reason that the upgrade of Kubernetes reports", () => {
   const found = reasonsInSources();
   deepEqual(found.filter((reason) => !upgradeReason(reason)), []);
-  // The search itself must find those of each form.
+  // The search must find reasons in each form in which the sources write them.
   for (
     const reason of [
       ...["UpToDate", "AwaitingApproval", "ControlPlaneNotReady", "UpgradeHalted", "UpgradeCancelled", "Downgrade"],

@@ -10,7 +10,10 @@ const one: StageSurvey = { ...still, groups: 1, done: 0, outdated: 0 };
 const done = { done: 1, atRest: 1, outdated: 0 };
 const halted = { atRest: 1, outdated: 1, halted: ['group "cp" is halted: Quarantined'] };
 
-/** Of a group of each stage, that of control planes has another image, nothing is released, and no autoscaler runs. */
+/**
+ * Returns a survey with one group of each stage: neither has the desired version, nothing is released, and no
+ * autoscaler runs.
+ */
 function seen({ control, workers, ...differs }: Differs): Present {
   return {
     ...{ state: "Present", fingerprint: "f", digest: "d", released: null, trouble: null, says: "3 outdated" },

@@ -45,7 +45,7 @@ Deno.test("forecast: names machines that the cloud protects, and plans without t
   deepEqual(names(answer), [["old Ready 1"]]);
   deepEqual(answer.stays, [
     "protected by the cloud and skipped by the policy: left",
-    "until the cloud no longer protects them: waits",
+    "until the cloud no longer protects these machines: waits",
   ]);
   equal(plan().stays, undefined);
 });

@@ -9,7 +9,7 @@ import type { Case } from "./simulation/play.ts";
 import { Promises } from "./simulation/promises.ts";
 import type { Run } from "./simulation/run.ts";
 
-// 40 orders take every branch of the planner; test/workflow/planner_test.ts runs more.
+// 40 random orders of events take every branch of the planner; test/workflow/planner_test.ts runs more of them.
 const orders = 40;
 
 for (const [name, story] of Object.entries(cases)) {

@@ -29,7 +29,7 @@ Deno.test("upgradeDetails: shows versions, each control plane with its state, wo
   );
 });
 
-Deno.test("upgradeDetails: shows only the status before the first survey, and nothing to do where nothing is", () => {
+Deno.test("upgradeDetails: shows only the status before the first survey, and no task when there is nothing to do", () => {
   const page = upgradeDetails(object, { reason: "Checking", message: "m".repeat(2_000) }, null);
   match(page, /^## Checking\n\nm{899}…\n/);
   ok(!page.includes("to do"));

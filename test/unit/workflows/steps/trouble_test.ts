@@ -2,7 +2,7 @@ import { ActivityFailure, ApplicationFailure, CancelledFailure, RetryState, Time
 import { deepEqual, equal } from "node:assert/strict";
 import { troubleOf } from "../../../../workflows/state/trouble.ts";
 
-/** A normal activity's failure comes wrapped. */
+/** Wraps a cause as Temporal does with the failure of a normal activity. */
 function wrapped(cause: Error): ActivityFailure {
   return new ActivityFailure(
     "Activity task failed",

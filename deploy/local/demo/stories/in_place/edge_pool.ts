@@ -8,7 +8,7 @@ import type { StoryScene } from "../story.ts";
 const kind = "/apis/ostler.dev/v1alpha1/namespaces/kube-system";
 const named = { metadata: { namespace: "kube-system", name: "edge", labels: { kind: "edge" } } };
 
-/** The cluster with the pool, of a story or of a test. */
+/** The access to the pool's cluster that these functions need, from a story or a test. */
 interface Place {
   readonly cluster: Pick<Cluster, "kubeconfig" | "get" | "list" | "patch" | "until">;
 }

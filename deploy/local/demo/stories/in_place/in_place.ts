@@ -82,7 +82,7 @@ async function goBack(scene: StoryScene): Promise<void> {
   await abort(scene);
   await stands(scene, "Aborted", imageOf("b"));
   checks.equal("images of the nodes after the abort", { seen: runsOf(ground), wanted: "b".repeat(12) });
-  narrator.say('  NodePool "edge" changes to the first image again, whose digest ran before');
+  narrator.say('  NodePool "edge" changes to the first image again, which the nodes ran at the start');
   await ask(scene, imageOf("a"));
   await stands(scene, "Converged", imageOf("a"));
   checks.equal("images of the nodes at the end", { seen: runsOf(ground), wanted: "a".repeat(12) });

@@ -10,7 +10,10 @@ const [least, most, record] = [`${prefix}-min-size`, `${prefix}-max-size`, "ostl
 interface Scene {
   kube: FakeKube;
   report: (isRolling: boolean) => Promise<unknown>;
-  /** The minimum and the record. */
+  /**
+   * Returns the autoscaler's minimum size from the annotations of the pool, and Ostler's record of the previous
+   * minimum.
+   */
   seen: () => (string | undefined)[];
   annotate: (annotations: Record<string, string>) => void;
 }
@@ -82,7 +85,7 @@ Deno.test("fault G13: a pool without an autoscaler costs no request, and unreada
   deepEqual(odd.seen(), ["a few", undefined]);
 });
 
-Deno.test("fault G13: a concurrent change of the pool is Transient", async () => {
+Deno.test("fault G13: a concurrent change of the pool is a Transient failure", async () => {
   const { kube, report } = sceneOf({ [least]: "1", [most]: "10" });
   kube.onRequest = (line) => {
     if (line.startsWith("patch")) throw answer(409, "Conflict");

@@ -29,7 +29,7 @@ async function lookAfter(sets: LateSets, kube: FakeKube, seconds: number): Promi
   await sets.wake({ members, counted }, start + seconds * second);
 }
 
-Deno.test("LateSets: touches one Machine of a set that counts too few Ready nodes, and repeats that while it does", async () => {
+Deno.test("LateSets: touches one Machine of a set that counts too few Ready nodes, and repeats that until the count is right", async () => {
   const kube = kubeWith("a", "b");
   count(kube, 1);
   const sets = new LateSets(kube.client, pool, start);

@@ -64,7 +64,7 @@ async function joining(kube: FakeKube, name: string): Promise<JoinVerdict> {
   return verdict;
 }
 
-Deno.test("fault E16: a new machine that names the node of another has not joined, and its deadline reports why", async () => {
+Deno.test("fault E16: a new machine that names the node of another machine has not joined, and its deadline reports why", async () => {
   const providerID = "kubevirt://a";
   const proven = withTwins({ providerID, a: { instance: "kubevirt://a" }, b: { instance: "kubevirt://b" } });
   for (
@@ -79,7 +79,7 @@ Deno.test("fault E16: a new machine that names the node of another has not joine
   }
 });
 
-Deno.test("fault E16: a new machine on the node of an instance that no Machine has has not joined", async () => {
+Deno.test("fault E16: a new machine whose node belongs to an instance without a Machine has not joined", async () => {
   const kube = withTwins({ providerID: "kubevirt://static", b: { instance: "kubevirt://b" } });
   kube.remove("machines", "a", "fleet");
   match((await joining(kube, "b")).failed[0]?.evidence ?? "", /the instance of the machine is "kubevirt:\/\/b"/);
@@ -93,7 +93,7 @@ Deno.test("fault E16: the machine that the provider ID of the node names has joi
     equal((await joining(kube, "a")).joined[0]?.node, "node-a", providerID);
     const { a, b } = await membersOf(kube);
     deepEqual([a?.phase, a?.node, a?.kept], ["Ready", "node-a", undefined], providerID);
-    // Without a node nothing of the other machine is drained.
+    // Machine "b" has no node here, so nothing of machine "a" is drained for it.
     deepEqual([b?.phase, b?.node, b?.kept, b?.ill], ["Joining", undefined, undefined, undefined], providerID);
   }
 });
@@ -125,7 +125,7 @@ Deno.test("fault E16: a node belongs to its only machine, whatever format its pr
   }
 });
 
-Deno.test("fault E16: the deletion of a machine takes neither the pods nor the Node of another", async () => {
+Deno.test("fault E16: the deletion of a machine takes neither the pods nor the Node of another machine", async () => {
   for (const kube of [withTwins(), withTwins({ providerID: "kubermatic://x/uid-of-a" })]) {
     const order: string[] = [];
     kube.onChange = ({ type, plural, object }) => {
@@ -149,7 +149,7 @@ Deno.test("fault E16: the deletion of a machine takes neither the pods nor the N
   }
 });
 
-/** Whether the machine "b" still names the node, whether its hold ended, and the UID that the node names. */
+/** Returns whether machine "b" still names the node and is still held, and the UID in the owner label of the node. */
 function bindingOf(kube: FakeKube): { names: boolean; isHeld: boolean; owner: string | undefined } {
   const { metadata, status } = kube.get("machines", "b", "fleet") ?? { metadata: { annotations: {} } } as never;
   return {
@@ -183,7 +183,7 @@ Deno.test("fault E16: a deletion that fails between two writes never ends the ho
   }
 });
 
-Deno.test("fault E16: a leaving machine that is released takes neither the cordon nor the Node of another", async () => {
+Deno.test("fault E16: a leaving machine that is released takes neither the cordon nor the Node of another machine", async () => {
   const leaving = { deletionTimestamp: "2026-01-03T00:00:00Z", annotations: { [hold]: holder } };
   const release = [
     (kube: FakeKube) => spareMachine(kube.client, { pool, machine: "b", release: true }),
@@ -198,7 +198,7 @@ Deno.test("fault E16: a leaving machine that is released takes neither the cordo
   }
 });
 
-Deno.test("fault E16: a machine that stays uncordons no node that is certainly another's", async () => {
+Deno.test("fault E16: sparing a machine does not uncordon a node that certainly belongs to another machine", async () => {
   const kube = withTwins({ providerID: "kubermatic://x/uid-of-a" });
   await ensureNodeCordoned(kube.client, { pool, node: "node-a" });
   await spareMachine(kube.client, { pool, machine: "b" });

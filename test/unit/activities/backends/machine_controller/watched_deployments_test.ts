@@ -6,7 +6,7 @@ import { watchedDeployments } from "../../../../../activities/backends/machine_c
 
 const { schema } = watchedDeployments("kube-system");
 
-/** The API server has this annotation from a user that applies large objects. */
+/** A MachineDeployment as the API server returns it to a watch, with large fields that Ostler does not need. */
 const large = {
   metadata: {
     ...{ name: "web", namespace: "fleet", uid: "u-1", generation: 3, resourceVersion: "77", labels: { tier: "web" } },
@@ -23,14 +23,14 @@ const large = {
   status: { replicas: 3, observedGeneration: 3 },
 };
 
-Deno.test("watched deployments: keep only what decides whether a change is new", () => {
+Deno.test("watched deployments: keep only the fields that decide whether a change is new", () => {
   const kept = schema.parse(large);
   ok(JSON.stringify(kept).length < 500);
   deepEqual([kept.name, kept.namespace, kept.labels, kept.isHeld], ["web", "fleet", { tier: "web" }, true]);
   deepEqual(kept.profile, { name: "osp-ubuntu", namespace: "kube-system" });
 });
 
-Deno.test("watched deployments: have the identity of the whole object", () => {
+Deno.test("watched deployments: give the same observed state as the whole object", () => {
   equal(observedOf(schema.parse(large), 5), observedOf(MachineDeployment.parse(large), 5));
   const leaving = { ...large, metadata: { ...large.metadata, deletionTimestamp: "2026-01-02T00:00:00Z" } };
   equal(observedOf(schema.parse(leaving), 5), observedOf(MachineDeployment.parse(leaving), 5));

@@ -26,7 +26,7 @@ Deno.test("S1, S2 boots: a group boots the released image, and its object shows 
   }
 });
 
-Deno.test("boots: refuses a group whose name allows no orders before its template changes", async () => {
+Deno.test("boots: refuses a group whose name allows no orders, before the template of the group changes", async () => {
   const group = new GroupInMemory();
   const asked: string[] = [];
   const driver = await group.driver();
@@ -67,7 +67,7 @@ for (
   });
 }
 
-Deno.test("K17 boots: after its release a fixed group boots what it took up", async () => {
+Deno.test("K17 boots: after the end of its release a group boots the adopted image, although another client changed its template", async () => {
   const group = new GroupInMemory();
   group.ask(next, released(hashOf(next)));
   await group.backend.boots?.publish(order);
@@ -78,7 +78,7 @@ Deno.test("K17 boots: after its release a fixed group boots what it took up", as
   deepEqual(group.cloud.instances().map(({ template }) => template.fields.image).at(-1), next.image);
 });
 
-Deno.test("boots: two objects of one cloud group take nothing up, because each would have its own budget", async () => {
+Deno.test("boots: a cloud group with two ScalingGroup objects adopts no image, because each object would have its own budget", async () => {
   const group = new GroupInMemory();
   const object = group.kube.get("scalinggroups", "workers");
   const rival = { ...object?.["spec"] as object, groupId: groupId.toUpperCase() };

@@ -92,7 +92,7 @@ function scene(): Scene {
   };
 }
 
-/** Each of these calls can be interrupted. */
+/** Returns the calls of the driver, each of which a test can interrupt. */
 function verbsOf(driver: Driver): Omit<Driver, "title" | "capabilities" | "lookEvery"> {
   return {
     ...{ groups: () => driver.groups(), group: (id) => driver.group(id), template: (id) => driver.template(id) },
@@ -113,7 +113,7 @@ function standing({ kube, cloud }: GroupInMemory): string {
   const { size = 0, templates = [], boots } = cloud.group(groupId) ?? {};
   const instances = cloud.instances().map(({ providerId, state, token }) => ({ providerId, state, token }));
   const text = JSON.stringify({ objects, size, boots: boots?.id, templates, instances });
-  // IDs are random, and times come from the clock.
+  // IDs are random and times come from the clock, so fixed texts replace both.
   const ids = templates.map(({ id }) => id);
   return ids.reduce((found, id, nth) => found.replaceAll(id, `template ${nth}`), text)
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "then");

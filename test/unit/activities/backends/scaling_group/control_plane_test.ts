@@ -9,7 +9,10 @@ import type { Member } from "../../../../../workflows/contracts/mod.ts";
 import { StagedEtcd } from "../../../../support/staged_etcd.ts";
 import { GroupInMemory, next, pool, version } from "../../../../support/group_in_memory.ts";
 
-/** Only the image differs: components are not upgraded by replacing. */
+/**
+ * A version that differs only in its image, because an upgrade and not a replacement changes the components of control
+ * planes.
+ */
 const image = { ...next, components: version.components };
 const role = "node-role.kubernetes.io/control-plane";
 
@@ -57,7 +60,7 @@ Deno.test("K23 control planes: are not chosen, ordered or removed when other com
   equal(alive(group), 3);
 });
 
-Deno.test("K23 control planes: those that an upgrade has brought to the next components are up to date for their group", async () => {
+Deno.test("K23 control planes: a node that an upgrade has brought to the next components is as up to date as the others of its group", async () => {
   const { group } = await controlPlane();
   await group.backend.boots?.publish({ pool, revision: "" });
   group.ask({ ...next, image: image.image }); // not released, while control planes are upgraded one by one
@@ -276,7 +279,7 @@ Deno.test("K23 control planes: a machine under upgrade is kept by its group, and
   deepEqual([late?.kept, (late?.ill?.due ?? Infinity) < until], [undefined, true]);
 });
 
-Deno.test("K23 control planes: marks on a node, a slot of another machine, and a slot of a wrong clock keep no machine", async () => {
+Deno.test("K23 control planes: neither a cordon, nor the slot of another machine, nor a slot that ends in a year keeps a machine from repair", async () => {
   const until = Date.now() + 3_600_000;
   const other = await upgraded(until, { key: "workers-2" });
   const { metadata } = other.group.kube.get("nodes", "workers-1") ?? {};
@@ -287,7 +290,7 @@ Deno.test("K23 control planes: marks on a node, a slot of another machine, and a
   }
 });
 
-Deno.test("K27 relieve: a member that returns may be the last one, and then keeps its lead and saves its own data", async () => {
+Deno.test("K27 relieve: a member that returns may be the last voter; it stays leader, and its own data is saved", async () => {
   const plane = await controlPlane();
   for (const member of ["m2", "m3"]) await plane.etcd.removeMember(member);
   for (const { providerId } of plane.group.cloud.instances().slice(1)) plane.group.cloud.remove(providerId, true);

@@ -15,7 +15,7 @@ interface Newcomer {
   node: string;
 }
 
-/** Ordered to replace the first of three, with a Ready node. */
+/** Returns a new control plane that was ordered to replace the first of three, with a Ready node. */
 async function newcomer(): Promise<Newcomer> {
   const group = new GroupInMemory({ role: "ControlPlane" });
   const etcd = new StagedEtcd();
@@ -45,9 +45,9 @@ Deno.test("K27 welcome: promotes a learner that is in sync, and waits for any ot
   etcd.join("m4", address, { isLearner: true });
   etcd.behind.add("m4");
   const lacks = await group.backend.welcome({ pool, machine });
-  equal(lacks, "its etcd member is a learner that is not in sync yet");
+  equal(lacks, "the etcd member of the node is a learner that is not in sync yet");
   etcd.behind.clear();
-  equal(await group.backend.welcome({ pool, machine }), "its etcd member was just promoted to a voter");
+  equal(await group.backend.welcome({ pool, machine }), "the etcd member of the node was just promoted to a voter");
   equal(await group.backend.welcome({ pool, machine }), undefined);
   deepEqual([isWelcome(all), etcd.orders], [true, ["promote m4", "promote m4"]]);
 });

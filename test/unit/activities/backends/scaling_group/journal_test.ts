@@ -78,7 +78,7 @@ async function cutOff({ launches }: { launches: boolean }): Promise<{ group: Gro
     else await journal.write({ from: "open", to: "closed" });
   };
   const attempts = { isOpen: (text: string) => text === "open", end };
-  // Withdrawn orders would be forgotten at once.
+  // With a lag of 0 ms a withdrawn order counts as lost at once, unless its attempt is open.
   useCloud(group.client, () => Promise.resolve({ ...driver, order, attempts, lagMs: 0 }));
   await rejects(group.backend.orders.admit({ pool, machine, victim: "workers-1" }), { type: "ApiUnavailable" });
   return { group, ended };

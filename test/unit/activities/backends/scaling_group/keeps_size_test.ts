@@ -92,7 +92,7 @@ Deno.test("group size: refuses a second order for a machine, and an order for a 
   deepEqual([sizeOf(group), await wanted(group)], [4, 3]);
 });
 
-Deno.test("group size: an old machine that leaves before its new one has joined gives it its slot", async () => {
+Deno.test("group size: an old machine that leaves before its new machine has joined passes its slot on to the new machine", async () => {
   const { group, newcomer } = await ordered();
   await goes(group, "workers-1");
   deepEqual([sizeOf(group), await wanted(group)], [3, 3]);

@@ -4,7 +4,7 @@ import { hashOf } from "../../../../../activities/node_version/version_release.t
 import { GroupInMemory, version } from "../../../../support/group_in_memory.ts";
 import { poolOfGroup } from "../../../../../workflows/commands/start_options.ts";
 
-/** Returns `kept` of each machine of a group whose first machine is protected, by this policy. */
+/** Returns the field `kept` of each machine under this policy, in a group whose first machine its cloud protects. */
 async function kept(spec?: object): Promise<(string | undefined)[]> {
   const group = new GroupInMemory();
   group.ask(version, { stage: "Workers", digest: hashOf(version) });

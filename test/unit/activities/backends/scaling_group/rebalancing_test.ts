@@ -75,7 +75,7 @@ Deno.test("fault G2: a hold is recorded before the cloud is called, and only the
   await hold(hourMs + 1);
   const writes = group.kube.writes.length;
   await hold(hourMs + 2);
-  // Each write of a group wakes all of its readers.
+  // A hold that is only 2 ms longer is not written, because each write of the object wakes all of its readers.
   deepEqual([cloud.isOn, until(), group.kube.writes.length], [false, String(hourMs), writes]);
   await hold(2 * hourMs);
   equal(until(), String(2 * hourMs));
@@ -103,19 +103,19 @@ function putOrder({ kube }: GroupInMemory, name: string, group = spec.id): void 
   });
 }
 
-/** The status of the group's rollout. */
+/** Sets the phase in the Rollout of the group. */
 function putRollout({ kube }: GroupInMemory, phase: string): void {
   kube.put("rollouts", { metadata: { namespace: pool.namespace, name: pool.name }, status: { phase } });
 }
 
-Deno.test("fault G2: a halted group with machines above its size stays held, and holds the NodeVersion no longer", async () => {
+Deno.test("fault G2: a halted group with machines above its size keeps its rebalancing suspended, and the NodeVersion no longer waits for it", async () => {
   const { group, cloud, survey, until } = await sceneOf();
   await holdRebalancing(group.client, { version: "v", until: hourMs });
   putOrder(group, "order");
   putRollout(group, "Rolling");
   deepEqual(await survey(), ["Off", true]);
   putRollout(group, "Halted");
-  // A hold that the NodeVersion cannot end must not make it try again without a pause.
+  // The NodeVersion cannot end this hold, so if it were reported, the NodeVersion would retry without a pause.
   deepEqual(await survey(), ["Off", false]);
   await letRebalancingGo(group.client, { version: "v" });
   await discoverScalingGroups(group.client, hourMs + 1);

@@ -36,7 +36,9 @@ function givenUp(id: string, donor: string, when: string): Order {
   return orderOf(record(id, "Leave", annotations));
 }
 
-/** An order that the cloud accepted (with `of`), or not yet. */
+/**
+ * A record of an order: with `of` the cloud has created that instance, and without it the cloud has not answered yet.
+ */
 function order(id: string, donor: string | undefined, of = ""): Order {
   const annotations = { "ostler.dev/target": "h", ...(donor === undefined ? {} : { "ostler.dev/donor": donor }) };
   return orderOf(record(id, "Join", annotations, of && `sim:///a/${of}`));

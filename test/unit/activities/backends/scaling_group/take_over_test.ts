@@ -40,7 +40,9 @@ async function wanted({ backend }: GroupInMemory): Promise<number> {
   return seen.state === "Present" ? seen.desired.replicas : 0;
 }
 
-/** A record of the operator; it names only the instance. */
+/**
+ * Adds a PendingNode as the Constellation node operator writes it: with the new instance, but without the old machine.
+ */
 function minted(group: GroupInMemory, { providerId, node }: { providerId: string; node: string }): void {
   const record = { providerID: providerId, groupID: spec.id, nodeName: node, goal: "Join" };
   group.kube.put("pendingnodes", { metadata: { name: node }, spec: record, status: { cspState: "Ready" } });
@@ -107,7 +109,7 @@ Deno.test("fault G12: control planes are not taken over", async () => {
   deepEqual(group.kube.all("pendingnodes"), []);
 });
 
-Deno.test("fault G12: an obsolete machine counts as one too many, and is removed with its place", async () => {
+Deno.test("fault G12: an obsolete machine counts as one too many, and is removed with its slot", async () => {
   const { group, heir } = half();
   mark(group, heir.node, { [`${prefix}/obsolete`]: "true" });
   equal(await wanted(group), 3);
@@ -118,7 +120,7 @@ Deno.test("fault G12: an obsolete machine counts as one too many, and is removed
   deepEqual([await wanted(group), group.cloud.group(spec.id)?.size], [3, 3]);
 });
 
-Deno.test("fault G12: a new machine replaces another one than the obsolete one, which has no place", async () => {
+Deno.test("fault G12: an order for the obsolete machine, which has no slot, replaces another machine", async () => {
   const { group, heir } = half();
   mark(group, heir.node, { [`${prefix}/obsolete`]: "true" });
   const machine = "workers-new-1";
@@ -135,7 +137,7 @@ Deno.test("fault G12: a new machine replaces another one than the obsolete one, 
   deepEqual([group.cloud.group(spec.id)?.size, group.kube.all("pendingnodes")], [3, []]);
 });
 
-Deno.test("fault G12: nodes that mark themselves obsolete do not shrink a group below its minimum, nor together", async () => {
+Deno.test("fault G12: nodes that mark themselves obsolete never shrink a group below its minimum, also when there are several", async () => {
   const group = new GroupInMemory({ min: 3 });
   group.ask(version, { stage: "Workers", digest: hashOf(version) });
   for (const name of ["workers-1", "workers-2"]) mark(group, name, { [`${prefix}/obsolete`]: "true" });

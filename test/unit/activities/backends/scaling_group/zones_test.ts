@@ -1,4 +1,4 @@
-/** Zones of new machines: each stands where the machine stood that it replaces. */
+/** The zones of new machines: each new machine is ordered in the zone of the machine that it replaces. */
 import { deepEqual, equal } from "node:assert/strict";
 import { hashOf } from "../../../../../activities/node_version/version_release.ts";
 import { GroupInMemory, next, pool, spec } from "../../../../support/group_in_memory.ts";

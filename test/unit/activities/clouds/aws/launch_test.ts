@@ -47,7 +47,7 @@ class Pages implements Journal {
     return Promise.resolve(isSame);
   };
 
-  /** Makes the attempt, and the instances since, older. */
+  /** Moves the open attempt and the creation times of all instances this many minutes into the past. */
   age(minutes: number, { cloud }: AwsWorld): void {
     const { number, open } = attemptsIn(this.text);
     ok(open);

@@ -26,7 +26,7 @@ Deno.test("K7 openAws: reports that AWS refuses to terminate a running machine",
   await rejects(removed, { type: "CloudRefused", message: /^Failed to remove instance ".*": ValidationError: / });
 });
 
-Deno.test("openAws: removes no machine while its group may not make another", async () => {
+Deno.test("openAws: refuses to remove a machine while its group cannot launch the replacement", async () => {
   const properties = { SuspendedProcesses: [{ ProcessName: "AZRebalance" }, { ProcessName: "Launch" }] };
   await using world = worldOf({ properties });
   const driver = await world.driver;

@@ -43,9 +43,9 @@ for (const version of ["$Latest", "$Default"]) {
   });
 }
 
-Deno.test("fault G5: templates lists what AWS's description has in responses only", () => {
+Deno.test("fault G5: outputs lists exactly the template fields that AWS's API description has only in responses", () => {
   deepEqual(outputs, missingPaths("ResponseLaunchTemplateData", "RequestLaunchTemplateData"));
-  // AWS copies all other fields of the source by itself, and these are sent as they were read.
+  // Block device mappings are sent as they were read; AWS itself copies all other fields from the source version.
   deepEqual(missingPaths("LaunchTemplateBlockDeviceMapping", "LaunchTemplateBlockDeviceMappingRequest"), []);
 });
 

@@ -24,7 +24,7 @@ Deno.test("fault G10: AWS: a process with the worker's permissions trades the to
     if (form.get("Action") === "AssumeRoleWithWebIdentity") {
       equal(form.get("RoleArn"), role);
       tokens.push(form.get("WebIdentityToken"));
-      // As the kubelet replaces a token before it expires.
+      // Replaces the token in the file, as the kubelet does before a token expires.
       await Deno.writeTextFile(`${folder}/token`, "token-2");
       return new Response(assumed(), { headers: { "content-type": "text/xml" } });
     }

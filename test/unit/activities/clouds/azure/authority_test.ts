@@ -26,7 +26,7 @@ Deno.test("openAzure: refuses credentials of an unknown cloud", async () => {
 });
 
 Deno.test("openAzure: requests credentials for the cloud that it calls", async () => {
-  // As an Azure Arc identity, the environment determines where credentials come from.
+  // The variables of a managed identity make the SDK request its credentials from this server.
   const asked: string[] = [];
   const server = createServer((request, response) => {
     asked.push(request.url ?? "");

@@ -16,7 +16,10 @@ function randomOf(seed: number): () => number {
   };
 }
 
-/** The expected result, however often it is requested: three more, one less, and one replaced. */
+/**
+ * The requested changes, each of which must happen once however often it is requested: three instances more, one less,
+ * and one replaced.
+ */
 const verbs: ((driver: Driver) => Promise<unknown>)[] = [
   ...["a", "b", "c"].map((token) => (driver: Driver) => driver.order({ group, token })),
   (driver) => driver.remove({ group, providerId: providerIdOf(1), shrinks: true }),
@@ -43,7 +46,7 @@ async function story(world: World, random: () => number): Promise<number> {
   const theirs: string[] = [];
   let more = 0;
   world.stub.fault = () => {
-    // Between any two calls, too.
+    // Other clients also change the size between any two calls of the drivers.
     more += meddle(world, () => random() + 0.15, theirs);
     return random() < 0.15 ? befalls[Math.floor(random() * befalls.length)] : undefined;
   };

@@ -30,9 +30,10 @@ Deno.test("fault G14: openAzure records that the instance of an open order faile
   deepEqual([tags, notesOf(tags)], [{ "ostler-open-order": "6 5!7:AllocationFailed 7!8:a b" }, notes]);
 });
 
-Deno.test("openAzure: orders nothing whose token it cannot record in the end", async () => {
+Deno.test("openAzure: places no order whose token cannot be recorded after the order has ended", async () => {
   await using world = worldOf();
-  // It would fit among the open orders, where it is recorded unchanged.
+  // The tag of the open order has room for this token unchanged, but the encoded token does not fit into the tags of
+  // ended orders.
   const order = (await world.open()).order({ group, token: "é".repeat(60) });
   await rejects(order, { type: "CloudRefused", message: /50 tags of at most 256 characters do not suffice/ });
   equal(truthOf(world).size, 2);

@@ -4,7 +4,10 @@ import { heirOf, lagMs, nextStep, type Sight, type Step } from "../../../../../a
 
 const since = Date.parse("2030-01-01T00:00:00Z");
 
-/** Instances by ID: negative ones are leaving, those from 100 are old. */
+/**
+ * Returns a snapshot of a set with these instance IDs: a negative ID is being deleted, and an ID from 100 on was
+ * created an hour before the order.
+ */
 function sight(
   { ids, size, open = true, orders = {}, isOld = false, lack = "" }: {
     ids: number[];
@@ -104,7 +107,7 @@ for (const { title, sight, step } of cases) {
 
 const failed = { code: "ProvisioningState/failed/AllocationFailed", message: "full" };
 
-/** The order of another token, whose instance 3 failed, that long ago. */
+/** Returns a snapshot this many ms after the open order "t", whose instance 3 failed for lack of capacity. */
 function failedSince(ms: number): Sight {
   const seen = sight({ ids: [1, 2, 3], size: 3 });
   const vms = seen.vms.map((vm) =>
@@ -146,18 +149,21 @@ const others: { title: string; sight: Sight; step: Step }[] = [
   },
 ];
 
-/** The open order "t", whose instance 3 was deleted by another client, and instance 4 that was created that late. */
+/**
+ * Returns a snapshot this many ms after the open order "t": another client has deleted its instance 3, and instance 4
+ * was just created.
+ */
 function laterInstance(ms: number): Sight {
   const seen = sight({ ids: [1, 2, 4], size: 3, isOld: true });
   const vms = seen.vms.map((vm) => vm.instanceId === "4" ? { ...vm, timeCreated: new Date(since + ms) } : vm);
   return { ...seen, vms, now: since + ms };
 }
 
-Deno.test("fault G6: nextStep takes no instance of much later for the one of another order", () => {
+Deno.test("fault G6: nextStep does not bind an instance that was created an hour after the open order of another caller", () => {
   equal(heirOf(laterInstance(3_599_000))?.instanceId, "4");
   equal(heirOf(laterInstance(3_600_000)), undefined);
   deepEqual(nextStep(laterInstance(3_600_000), "u"), { do: "Raise" });
-  // Its own caller has no instance yet, and would raise the size once more.
+  // The caller of order "t" itself gets the instance, because without one it would raise the size once more.
   deepEqual(nextStep(laterInstance(3_600_000), "t"), { do: "Bind", id: 4 });
 });
 

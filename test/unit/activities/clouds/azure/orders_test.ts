@@ -98,7 +98,7 @@ Deno.test("K16 openAzure: orders again when another client certainly undid an or
   await using world = worldOf();
   const driver = await world.open();
   await cutOff(world, driver);
-  // Its instance never came, and will not be made.
+  // Another client deletes the instance of the open order before Azure has listed it.
   world.stub.ground.delete(world.cloud.group(group)!, "3");
   settle(world.cloud);
   await rejects(driver.order({ group, token: "u" }), {
@@ -112,16 +112,16 @@ Deno.test("K16 openAzure: orders again when another client certainly undid an or
   deepEqual({ size, alive, tokens }, { size: 3, alive: 3, tokens: ["t"] });
 });
 
-Deno.test("K16 openAzure: gives no second order while the first shows nothing, and never raises the size twice", async () => {
+Deno.test("K16 openAzure: places no second order while Azure lists no instance of the first, and never raises the size twice", async () => {
   await using world = worldOf({ lagMs: 60_000 });
   const driver = await world.open();
   await cutOff(world, driver);
   const refusal = { type: "ApiUnavailable", message: /order "t" does not have an instance yet$/ };
   const first = world.stub.calls.length;
   await rejects(driver.order({ group, token: "u" }), refusal);
-  // Other orders do not wait for it.
+  // An order with another token fails at once, without waiting for the instance of order "t".
   deepEqual(world.stub.calls.slice(first), ["get", "vms"]);
-  // Whatever its age: the set has a larger size than it shows.
+  // Order "t" stays open at any age while the size of the set exceeds the number of its instances.
   age(world);
   await rejects(driver.order({ group, token: "u" }), {
     type: "ApiUnavailable",
@@ -130,7 +130,7 @@ Deno.test("K16 openAzure: gives no second order while the first shows nothing, a
   deepEqual([truthOf(world).size, truthOf(world).alive], [3, 3]);
 });
 
-Deno.test("K8 openAzure: ends an abandoned open order, and gives the next", async () => {
+Deno.test("K8 openAzure: ends an abandoned open order, and places the next order", async () => {
   await using world = worldOf();
   const driver = await world.open();
   await cutOff(world, driver);
@@ -235,7 +235,7 @@ Deno.test("fault G6: openAzure leaves a failed instance to its own order, which 
   world.cloud.set(world.cloud.instances().at(-1)?.providerId ?? "", { state: "Failed", trouble: "no room" });
   equal(idIn(await driver.order({ group, token: "u" })), providerIdOf(4));
   deepEqual([truthOf(world).size, truthOf(world).tokens], [4, ["t", "u"]]);
-  // Its own caller removes it with its slot.
+  // The caller of order "t" removes its failed instance with the slot.
   equal(await driver.remove({ group, providerId: providerIdOf(3), shrinks: true }), "Going");
   deepEqual([truthOf(world).size, truthOf(world).alive], [3, 3]);
 });
@@ -263,7 +263,7 @@ Deno.test("K10 openAzure: reports an exceeded quota at once", async () => {
   match(answer.says, /^OperationNotAllowed: exceeds Quota/);
 });
 
-Deno.test("K21 openAzure: gives one order of a set after another, with its name in any case", async () => {
+Deno.test("K21 openAzure: places the orders of a set one after another, also if its name is written in another case", async () => {
   await using world = worldOf();
   const driver = await world.open();
   const made = await Promise.all([
@@ -279,7 +279,7 @@ Deno.test("K8 openAzure: binds an instance to one order only, even if a list lef
   equal(idIn(await driver.order({ group, token: "a" })), providerIdOf(3));
   await driver.remove({ group, providerId: providerIdOf(1), shrinks: true });
   world.stub.fault = (nth, action) => {
-    // Its first page is behind by one when the second is read.
+    // The list lacks an instance, because the set changes between its first and its second page.
     if (action === "vms" && world.stub.calls[nth - 2] === "vms") settle(world.cloud);
     return undefined;
   };

@@ -68,7 +68,7 @@ Deno.test("K7 openAzure: deletes once when Azure does not confirm at once, and r
     return undefined;
   };
   equal(await driver.remove({ group, providerId: providerIdOf(1), shrinks: false }), "Going");
-  // The record before it was deleted, and the raised size after that.
+  // One update records the removal while both instances exist, and one raises the size after the deletion.
   deepEqual([raised, world.stub.calls.filter((call) => call === "delete").length], [[2, 1], 1]);
   deepEqual([truthOf(world).size, truthOf(world).alive], [2, 2]);
 });

@@ -9,7 +9,7 @@ Deno.test("openGoogle: reads the disks of a machine once, and again for another 
     return [images.sort(), world.stub.calls.filter((each) => each === "GET disks").length];
   };
   for (let nth = 0; nth < 2; nth++) deepEqual(await seen(), [[image1, image1], 1]);
-  // It was recreated with the same name.
+  // Google has recreated the first instance with the same name.
   const [first] = world.cloud.instances();
   Object.assign(first ?? {}, {
     since: new Date(1_000).toISOString(),

@@ -63,7 +63,7 @@ for (const fault of ["CutBefore", "CutAfter", "Throttled"] as const) {
     equal(await remove(), "Going");
     const left = (await driver.instances(spec.id)).filter(({ state }) => state !== "Terminating");
     deepEqual([left.length, world.cloud.group(spec.id)?.size], [2, 2]);
-    // It cannot be confused with the leaving one.
+    // No remaining machine can be confused with the leaving one: its name differs, and it has no token.
     ok(left.every(({ providerId, token }) => providerId !== first.providerId && token === undefined));
   });
 }

@@ -46,7 +46,7 @@ Deno.test("K19 openGoogle: refuses a template that lost a field on its way, and 
     await rejects((await world.driver).ensureImage({ group: spec.id, image: image2 }), {
       type: "CloudRefused",
       message:
-        /: that template also differs from "projects\/p-1\/global\/instanceTemplates\/workers" in "confidentialInstanceConfig", "metadata"$/,
+        /: besides the image, the template also differs from "projects\/p-1\/global\/instanceTemplates\/workers" in "confidentialInstanceConfig", "metadata"$/,
     });
   }
   equal(world.cloud.group(spec.id)?.boots.fields.image, image1);
@@ -128,7 +128,7 @@ Deno.test("openGoogle: sets no template of another cluster", async () => {
   equal(group.boots.fields.image, image1);
 });
 
-Deno.test("fault G5: fields lists what Google's description marks as output only", () => {
+Deno.test("fault G5: outputs lists exactly the fields that Google's API description marks as output only", () => {
   for (const [schema, paths] of Object.entries(outputs)) {
     deepEqual(paths.toSorted(), markedPaths(schema, "Output"), schema);
   }
@@ -148,7 +148,7 @@ Deno.test("fault G5: openGoogle sends no output back, neither of a group's versi
   ok(group);
   const like = { ...world.stub.ground.propertiesOf(group, group.boots), disks: [disk], networkInterfaces: [nic] };
   group.boots.fields["properties"] = like;
-  // The double refuses each request with an output.
+  // The simulated API refuses each request that contains an output-only field.
   await (await world.driver).ensureImage({ group: spec.id, image: image2 });
   const sent = world.stub.ground.propertiesOf(group, group.boots);
   deepEqual(sent["disks"], [{ boot: true, initializeParams: { sourceImage: image2 } }]);

@@ -25,7 +25,7 @@ export interface FleetOptions {
   replicas: number;
   surge: number;
   zones: string[];
-  /** Milliseconds, minimum and maximum. */
+  /** Duration of a join in milliseconds, minimum and maximum; `leave` is that of a removal. */
   join: [number, number];
   leave: [number, number];
   /** Milliseconds until the owner has observed a change. */

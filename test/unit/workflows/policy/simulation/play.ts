@@ -20,7 +20,7 @@ export interface Case {
   surge?: number;
   rules?: Partial<Omit<Rules, "budget">>;
   budget?: Partial<Rules["budget"]>;
-  /** Waves computed by hand, for the promise about waves. */
+  /** The expected waves, computed by hand, with which `Promises` compares the waves of the rollout. */
   waves?: { upTo: number; soak: number }[];
   zones?: string[];
   usual?: number;

@@ -11,7 +11,7 @@ export class Promises implements Watch {
   #complete = 0;
   #lost = 0;
   #unchosen = 0;
-  /** Whether there has been no room since then. */
+  /** Whether the surge was 0 at any time since the pool was last complete. */
   #isBare = false;
   #ill = new Set<string>();
   #wave = 0;

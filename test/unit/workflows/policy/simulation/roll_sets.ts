@@ -27,19 +27,22 @@ export function rollSets(deployment: Deployment, newest: MachineSet, old: readon
   removeAvailable(old, total(all, "available") - leastAvailable);
 }
 
-/** `NewMSNewReplicas`, and the shrinking of a set that is too large. */
+/** machine-controller's `NewMSNewReplicas`, and the shrinking of a set that is too large. */
 function replicasOfNewest({ replicas, surge }: Deployment, newest: MachineSet, old: readonly MachineSet[]): number {
   if (newest.replicas >= replicas) return replicas;
   const room = replicas + surge - newest.replicas - total(old, "replicas");
   return room <= 0 ? newest.replicas : Math.min(replicas, newest.replicas + room);
 }
 
-/** `MaxUnavailable`: where neither may more machines exist nor fewer be available, one may be unavailable. */
+/**
+ * machine-controller's `MaxUnavailable`: without surge one machine may be unavailable, because no rollout could begin
+ * otherwise.
+ */
 function mostUnavailable({ replicas, surge }: Deployment): number {
   return Math.min(replicas, surge === 0 ? 1 : 0);
 }
 
-/** `cleanupUnhealthyReplicas`. */
+/** machine-controller's `cleanupUnhealthyReplicas`. */
 function removeUnavailable(old: readonly MachineSet[], most: number): void {
   let removed = 0;
   for (const set of old) {
@@ -50,7 +53,7 @@ function removeUnavailable(old: readonly MachineSet[], most: number): void {
   }
 }
 
-/** `scaleDownOldMachineSetsForRollingUpdate`. */
+/** machine-controller's `scaleDownOldMachineSetsForRollingUpdate`. */
 function removeAvailable(old: readonly MachineSet[], most: number): void {
   let removed = 0;
   for (const set of old) {
