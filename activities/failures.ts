@@ -45,8 +45,8 @@ export function bug(step: string, place: string, isLasting: boolean): Applicatio
 }
 
 /**
- * Returns a failure for an unavailable API. The activity is retried, after `afterMs` milliseconds if the API asked for
- * a pause; then the workflow waits.
+ * Returns a failure for an unavailable API. Temporal retries the activity, after `afterMs` milliseconds if the API
+ * asked for a pause. When the retries are used up, the workflow waits before it reconciles again.
  */
 export function unavailable(message: string, afterMs?: number): ApplicationFailure {
   const wait = afterMs === undefined ? {} : { nextRetryDelay: afterMs };

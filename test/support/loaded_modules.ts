@@ -25,8 +25,8 @@ async function graphOf(file: string): Promise<Graph> {
 }
 
 /**
- * Returns the specifiers of every module that a file loads at once, including itself; without modules that packages
- * load.
+ * Returns the specifiers of the file and of every module that it imports statically, directly or indirectly; without
+ * dynamic imports, and without modules that packages load.
  */
 export async function loadedBy(file: string): Promise<string[]> {
   const { roots, redirects, modules } = await graphOf(file);

@@ -30,7 +30,7 @@ test("renewCertificates: renews three control planes one at a time, the leader o
   deepEqual(renewal.reasons, ["Renewing", "CertificatesRenewed"]);
 });
 
-test("renewCertificates: renews only what expires soon, by the present certificates", async (stage) => {
+test("renewCertificates: renews only what expires soon, and skips what a person has renewed since the last read", async (stage) => {
   const renewal = new FakeRenewal().on(stage);
   renewal.plane("a").due = "";
   renewal.plane("b").isRenewed = true; // by a person, since the last read

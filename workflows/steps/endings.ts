@@ -132,7 +132,8 @@ async function reportCancelled(rollout: Telling & Part<"target" | "slots" | "mac
   await giveBackSlots(rollout, true);
   const message = "Cancelled; machines that are not admitted yet stay held, and old machines are kept";
   warn(view, "RolloutAborted", message);
-  // During a rollback every new machine is held; after this end no run would admit new machines of the good template.
+  // A rollback holds every new machine. If it is cancelled, the last good template counts as converged; otherwise no
+  // later run would admit new machines of that template.
   const wasBack = rollback ?? lastRollback;
   const news = wasBack && lastGood ? { convergedTemplateHash: lastGood.templateHash } : {};
   await report(rollout, { phase: "Aborted", reason: "Cancelled", message }, news);

@@ -19,8 +19,8 @@ const answerMs = 5_000;
 const waiting = /^Waiting for (room in the budget|other machines to be Ready|\S+ to be Ready again)/;
 
 /**
- * Cuts off the first new machine, which has a guest pod by then, while the second one boots. Restores its network when
- * the rollout has reported that it waits, because the machine may still be alive.
+ * Cuts the first new machine off the network while the second one boots; by then a pod of the test's workload runs on
+ * the first. The machine may still be alive, so the rollout must wait; the network is restored when it reports that.
  */
 export async function cutFirstNewcomer(scene: Scene): Promise<Cut> {
   const { world, pool, visitors } = scene;

@@ -7,7 +7,10 @@ import type { Scene } from "./scene.ts";
 const downSeconds = 60;
 const installing = /containerd v\S+ and kubelet v1\.36\.1/;
 
-/** The last boot report of machines with each fault; `ostler explain` and the verdict repeat its cause. */
+/**
+ * By fault: matches the last boot report of a machine with that fault. `ostler explain` and the status of the pool's
+ * Rollout repeat the cause in that report.
+ */
 export const lastWords = {
   noPackage: /Cannot install packages: apt-get install: E: Unable to locate package no-such-package/,
   fullDisk: /Cannot install binaries: containerd-\S+ does not unpack to \/opt: tar: \S+: .*No space left on device/,

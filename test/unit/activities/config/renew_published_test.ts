@@ -261,7 +261,10 @@ Deno.test("renewPublished: restores a deleted kubeconfig, also before credential
 Deno.test("renewPublished: renews what it can, and reports what only a publication restores", async () => {
   const kube = await orphaned(await publishingKube());
   kube.remove("secrets", secrets[0] ?? "", "cloud-init-settings");
-  const gone = { type: "CredentialsMissing", message: /in Secret "pool-fleet-provisioning-config": the Secret is missing/ };
+  const gone = {
+    type: "CredentialsMissing",
+    message: /in Secret "pool-fleet-provisioning-config": the Secret is missing/,
+  };
   await rejects(renewPublished(publisher(kube), pool), gone);
   ok(plain(textOf(kube, bootstrap)).includes(newToken));
   kube.writes.length = 0;

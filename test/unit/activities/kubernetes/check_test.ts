@@ -164,7 +164,7 @@ Deno.test("checkUpgrade: does not stop for a budget that can allow an eviction l
   }
 });
 
-Deno.test("checkUpgrade: etcd with a problem, or that cannot be read, is a finding that waits", async () => {
+Deno.test("checkUpgrade: reports a problem of etcd, or an etcd that cannot be read, as a finding that delays the upgrade and does not stop it", async () => {
   const stage = new UpgradeStage();
   stage.etcd.silent("m-workers-2");
   deepEqual(await check(stage), [

@@ -208,7 +208,7 @@ Deno.test("awaitRenewalOrdered: makes one pod that takes no components, reads it
   deepEqual(kube.all("pods"), []);
 });
 
-Deno.test("awaitRenewalOrdered: refuses an invalid order, and any without an image of hands", async () => {
+Deno.test("awaitRenewalOrdered: refuses an invalid order, and every order while setting hands-image is empty", async () => {
   const give = (more: object, by = image): Promise<UpgradeOutcome> =>
     inActivity(() => awaitRenewalOrdered({ kube: kubeWith().client, image: by }, { ...renewal, ...more }));
   await rejects(give({ version: "v1.36.1; reboot" }), { type: "ObjectInvalid", message: /invalid fields: version$/ });

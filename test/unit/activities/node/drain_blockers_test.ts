@@ -78,7 +78,7 @@ Deno.test("Drain: names the nearest owner when its owner cannot be read, and non
   equal((await only(lonely))?.owner, "");
 });
 
-Deno.test("Drain: reports a budget that it may not read", async () => {
+Deno.test("Drain: reports that a PodDisruptionBudget protects the pod, without its name, when it is forbidden to list budgets", async () => {
   const kube = kubeWith();
   put(kube, "web");
   kube.onRequest = (request) => {

@@ -143,7 +143,7 @@ Deno.test("showCertificates: writes and sends nothing while nothing changes", as
   deepEqual(writes.slice(before), []);
 });
 
-Deno.test("showCertificates: a server that is away is unknown, and a new reason has one Event", async () => {
+Deno.test("showCertificates: the condition is Unknown while a server does not respond, and each change of its reason sends one Event", async () => {
   const planes = new Planes(2);
   await planes.show();
   deepEqual([planes.told?.["reason"], planes.events], ["CertificatesValid", []]);

@@ -55,7 +55,7 @@ Deno.test("ensureSearchAttributes: names what is missing, and the command that m
   });
 });
 
-Deno.test("ensureSearchAttributes: does not treat an outage as an answer", async () => {
+Deno.test("ensureSearchAttributes: fails during an outage, and does not report attributes as missing", async () => {
   const server = new FakeServer(all);
   server.isDown = true;
   await rejects(ensureSearchAttributes(server.service, { namespace: "fleet", columns: columnsOf("") }), {

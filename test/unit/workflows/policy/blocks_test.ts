@@ -154,7 +154,7 @@ for (
 }
 
 for (const [kept, reason] of [["Skip", "OnlySkippedRemain"], ["Wait", "ProtectedRemain"]] as const) {
-  Deno.test(`planTurn: keeps machines that the cloud protects with kept ${kept}, and reports them at the end`, () => {
+  Deno.test(`planTurn: leaves machines with "kept: ${kept}", which the cloud protects, unchanged, and reports them once no other outdated machine remains`, () => {
     const old = [...members("old", [1, "Ready", { id: "mine", kept }], [1, "Ready", { id: "free" }])];
     const begun = planTurn(situationOf([...old, ...members("new", [1, "Ready"], [1, "Held"])]));
     deepEqual(begun.steps.flatMap((step) => step.kind === "admit" ? step.victim?.id : []), ["free"]);

@@ -19,7 +19,7 @@ function idIn(ordered: Ordered): string {
   return ordered.instance.providerId;
 }
 
-Deno.test("fault G6: openAzure updates a set once for each order, which records the result of the previous one", async () => {
+Deno.test("fault G6: openAzure updates a set only once for each order; the same update records the instance of the previous order", async () => {
   await using world = worldOf({ workMs: 0 });
   const driver = await world.open();
   equal(idIn(await driver.order({ group, token: "workers-new-1" })), providerIdOf(3));
