@@ -181,7 +181,7 @@ Deno.test("inLanes: refuses jobs that wait for each other", async () => {
   await assert.rejects(inLanes(jobs, { cores: 2, lanes: 2 }, () => Promise.resolve()), /they wait for each other/);
 });
 
-Deno.test("groups: name only existing steps and groups to run after", () => {
+Deno.test("groups: the field after names only existing steps and groups", () => {
   const known = { ...steps, ...groups };
   const named = Object.values(known).flatMap(({ after = [] }) => after);
   assert.deepEqual(named.filter((name) => !(name in known)), []);
@@ -335,7 +335,7 @@ Deno.test("interrupt: ends all children and their child processes, and lets no o
   assert.equal(existsSync(join(given.folder, "c")), false);
 });
 
-Deno.test("run: stops a child that is late, and no other", async () => {
+Deno.test("run: stops a child process at its time limit, and no other child process", async () => {
   await using given = await scene();
   const patient = given.children.run(lasting(given, "a"));
   const late = await given.children.run({ ...lasting(given, "b"), limitMinutes: 0 });

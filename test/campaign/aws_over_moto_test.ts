@@ -99,9 +99,11 @@ async function describes(program: string): Promise<void> {
 }
 
 if (moto && python !== undefined) {
-  Deno.test("fault G14: openAws over moto: the description of AWS is botocore's", () => describes(python));
+  Deno.test("fault G14: openAws over moto: the recorded description of AWS's API is equal to that of botocore", () =>
+    describes(python));
   conforms("openAws over moto", (conditions) => open(moto, conditions));
-  Deno.test("aws worker: finds its groups", () => discovers(moto));
+  Deno.test("aws worker: creates a ScalingGroup for an Auto Scaling group with the cluster's tag", () =>
+    discovers(moto));
 } else {
   // moto is a Python program; in CI and in the campaign this skip counts as a failure.
   const name = "openAws over moto (skipped: no python3 is on the PATH, or no folder to install moto into is known)";

@@ -9,13 +9,13 @@ import { machineDeployment, poolPath, poolsPath, rollTo } from "../integration/p
 import { inTwoClusters, list, type Named, ostler, root } from "../integration/two_clusters.ts";
 import type { World } from "../integration/world.ts";
 
-Deno.test("clusters: a second one without a name, and one without a worker, are reported", async (t) => {
+Deno.test("clusters: a second cluster without a name is refused, and a cluster without a worker is reported", async (t) => {
   await inTwoClusters(async (north, south) => {
     for (const world of [north, south]) await world.create(poolsPath(), machineDeployment({ replicas: 1 }));
     await Promise.all([north, south].map((world) => world.untilPhase("pool", "Converged")));
     south.site.ostler.worker.kill("SIGSTOP");
     await t.step(
-      "processes without a cluster name are refused in the second cluster, and keep running",
+      "processes of a second cluster without a cluster name are not ready, report the refusal once, and keep running",
       () => refuses(north, south),
     );
     await t.step("`ostler clusters` shows a cluster without a worker", () => showsGone(north, south));

@@ -14,7 +14,7 @@ import { upToDate } from "../support/group_story.ts";
 import { first, kinds } from "../../deploy/local/cloud/groups/group_ground.ts";
 import { SteadyEtcdClient } from "../support/steady/steady_etcd_client.ts";
 
-Deno.test("K22 control planes: are replaced while their worker is killed at cloud calls, in snapshots, and after a removal", async () => {
+Deno.test("K22 control planes: are replaced while Ostler's worker is killed at calls to the cloud, during etcd snapshots, and after the removal of a member", async () => {
   await withControlPlanes(rollsAmongKills);
 });
 

@@ -14,7 +14,7 @@ import type { EtcdGround } from "../integration/etcd_fleet.ts";
 import { upToDate } from "../support/group_story.ts";
 import { SteadyEtcdClient } from "../support/steady/steady_etcd_client.ts";
 
-Deno.test("K27 control planes: a lost machine's member is removed, and the rollout continues", async (t) => {
+Deno.test("K27 control planes: the etcd member of a lost machine is removed, and the rollout continues", async (t) => {
   await withControlPlanes(async (scene) => {
     for (const [when, image] of [["onceAdded", "image-2"], ["beforeAdded", "image-3"]] as const) {
       const tell = (): Promise<void> => loses(scene, { ...first, image }, when);

@@ -15,7 +15,7 @@ import type { SnapshotStore } from "../integration/snapshot_store.ts";
 import { SteadyEtcdClient } from "../support/steady/steady_etcd_client.ts";
 import type { World } from "../integration/world.ts";
 
-Deno.test("K27 control planes: are replaced one by one with a real etcd member each, none while a member does not respond, and no acknowledged write is lost", async () => {
+Deno.test("K27 control planes: are replaced one by one with real etcd members; no replacement starts while a member does not respond, and no acknowledged write is lost", async () => {
   await withControlPlanes(rolls);
 });
 

@@ -40,23 +40,26 @@ machineTest("control planes: orders upgrade Kubernetes on one, and repeated orde
   await withControlPlane(async (scene) => {
     await runs(scene, previousVersion, previousVersion);
     const steps: [string, () => Promise<void>][] = [
-      ["a download with another hash is refused", () => refusesOtherContent(scene)],
-      ["Plan and Fetch change nothing that runs", async () => {
+      ["Fetch refuses a download whose hash is not the expected one", () => refusesOtherContent(scene)],
+      ["Plan and Fetch do not change the running components", async () => {
         await done(scene, "Plan", "Fetch");
         await runs(scene, previousVersion, previousVersion);
       }],
-      ["Apply upgrades the components, and outlives the API server and its own pod", async () => {
-        await Promise.all([done(scene, "Apply"), losesPod(scene, "Apply")]);
-        await done(scene, "Apply");
-        await runs(scene, kubernetesVersion, previousVersion);
-      }],
+      [
+        "Apply upgrades the control plane's components, even if the API server stops and Apply's own pod is deleted",
+        async () => {
+          await Promise.all([done(scene, "Apply"), losesPod(scene, "Apply")]);
+          await done(scene, "Apply");
+          await runs(scene, kubernetesVersion, previousVersion);
+        },
+      ],
       ["a kubelet that does not come up is replaced by the previous one", () => restoresKubelet(scene)],
-      ["Kubelet replaces the kubelet", async () => {
+      ["the order Kubelet replaces the kubelet by the new version", async () => {
         await done(scene, "Kubelet", "Kubelet", "Node", "Fetch");
         await runs(scene, kubernetesVersion, kubernetesVersion);
       }],
       [
-        "Renew replaces the certificates that are served, and outlives the API server and its own pod",
+        "Renew replaces the served certificates, even if the API server stops and Renew's own pod is deleted",
         () => renewsCertificates(scene),
       ],
     ];

@@ -15,23 +15,26 @@ import { SteadyClient } from "../support/steady/steady_client.ts";
  */
 const mostDownMs = 15_000;
 
-machineTest("control planes: with etcd on them are machines of a group", async (t) => {
-  await withControlPlanes(async (scene) => {
-    await t.step(
-      "control planes: three of them and two workers are Ready, and etcd has three voters",
-      () => stands(scene),
-    );
-    await t.step(
-      "control planes: what is written through the balancer can be read afterwards",
-      () => keepsWrites(scene),
-    );
-    for (const [name, story] of stories) await t.step(name, () => story(scene));
-  });
-});
+machineTest(
+  "control planes: Ostler replaces control planes that run etcd and are machines of a scaling group",
+  async (t) => {
+    await withControlPlanes(async (scene) => {
+      await t.step(
+        "control planes: three control planes and two workers are Ready, and etcd has three voters",
+        () => stands(scene),
+      );
+      await t.step(
+        "control planes: a client reads back what it wrote through the load balancer",
+        () => keepsWrites(scene),
+      );
+      for (const [name, story] of stories) await t.step(name, () => story(scene));
+    });
+  },
+);
 
 const stories: [string, (scene: ControlPlaneScene) => Promise<void>][] = [
-  ["all are replaced one by one for another image, and no acknowledged write is lost", replaces],
-  ["one that is lost for good is replaced, and no acknowledged write is lost", mends],
+  ["all control planes are replaced one by one when the image changes, and no acknowledged write is lost", replaces],
+  ["a control plane that is lost for good is replaced, and no acknowledged write is lost", mends],
 ];
 
 async function stands({ world, ground }: ControlPlaneScene): Promise<void> {

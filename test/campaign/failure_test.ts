@@ -16,10 +16,16 @@ machineTest("failed boots: a machine reports why it cannot join, and joins by it
     await t.step("the kubelet refuses its configuration", () => staysUnfinished(views.badKubelet));
     await t.step("a file has another checksum", () => getsWrongFile(scene));
     for (const fault of ["noPackage", "fullDisk", "badKubelet"] as const) {
-      await t.step(`the verdict repeats the report of the machine: ${fault}`, () => isGivenUp(views[fault], fault));
+      await t.step(
+        `the Rollout repeats the cause that the machine reported: ${fault}`,
+        () => isGivenUp(views[fault], fault),
+      );
     }
-    await t.step("the CA is wrong, and no unverified server gets the token", () => distrusts(scene, views.wrongCa));
-    await t.step("the token has expired, and the next machine gets another", () => isRefused(scene, views.expired));
+    await t.step("a machine with a wrong CA sends its token to no server", () => distrusts(scene, views.wrongCa));
+    await t.step(
+      "a machine with an expired token is refused, and the next machine gets a new token",
+      () => isRefused(scene, views.expired),
+    );
     await t.step("the mirror is down for a minute", () => lacksMirror(scene));
     await t.step("no secret is visible in histories, logs, Events and statuses", () => secrets.assertNowhere());
     assert.ok(secrets.size > 20, `Searched only for ${secrets.size} secret texts`);

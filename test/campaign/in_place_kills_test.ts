@@ -25,7 +25,8 @@ async function seenOf(world: World, ground: ImageGround, orders: Set<string>): P
 }
 
 Deno.test({
-  name: "A7 update in place: killed at each visible step, each node boots once, one at a time, and none stays cordoned",
+  name:
+    "A7 update in place: while the worker process is killed at each step, nodes boot one at a time, each once, and no node stays cordoned",
   sanitizeOps: false,
   sanitizeResources: false,
   fn: async () => {

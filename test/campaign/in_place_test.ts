@@ -35,11 +35,11 @@ machineTest("NodePool: boots another commit on a real machine, is halted by a ba
     const policy = { inPlace: { boot: "2m", soak: "1s" } };
     await createEdge(edge, { labels, driver: "ostree", reference: b, policy });
     const steps: [string, () => Promise<void>][] = [
-      ["the node boots commit B, and is in service again", async () => {
+      ["the node boots OSTree commit B when the NodePool requests it, and the pool converges", async () => {
         await stands(edge, "Converged", b);
         await isOn(world, "Debian GNU/Linux 12, b", first);
       }],
-      ["it boots C, whose health check fails, and rolls back to B: the pool is halted", async () => {
+      ["the node rolls back to commit B when the health check of commit C fails, and the pool is halted", async () => {
         const before = await theNode(world);
         await ask(edge, c);
         const { reason, message } = await stands(edge, "Halted", c);
@@ -47,7 +47,7 @@ machineTest("NodePool: boots another commit on a real machine, is halted by a ba
         await isOn(world, "Debian GNU/Linux 12, b", before);
         assert.ok(await wasTried(host, before.metadata.name, c), "Expected C to be booted");
       }],
-      ["it takes A after that", async () => {
+      ["the node boots commit A when the halted NodePool requests it", async () => {
         const before = await theNode(world);
         await ask(edge, a);
         await stands(edge, "Converged", a);

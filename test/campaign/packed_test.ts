@@ -4,7 +4,7 @@ import { machineDeployment, poolsPath } from "../integration/pool_objects.ts";
 import { withWorld, type World } from "../integration/world.ts";
 import { PackedCommand } from "./packed_command.ts";
 
-Deno.test("packed command: lists the clusters of a Temporal and their objects, with nothing else installed", async () => {
+Deno.test("packed command: lists the clusters of a Temporal server and their objects, with nothing else installed", async () => {
   await withWorld({ seed: 21, settings: { OSTLER_CLUSTER: "north" } }, async (north) => {
     const settings = { OSTLER_CLUSTER: "south", TEMPORAL_ADDRESS: north.site.stack.temporal.address };
     await withWorld({ seed: 22, settings }, async (south) => {

@@ -18,8 +18,11 @@ const brokenProfile = guestProfile("v1.0.1", [{
 
 const stories: [name: string, story: (scene: Scene) => Promise<void>][] = [
   ["kubelet 1.35.3 is replaced by 1.36.1, machine by machine", rollsKubelet],
-  ["a new image comes while the worker is killed twice", rollsWithoutWorker],
-  ["a new image comes while a machine is cut off, which is awaited and not replaced", rollsWithoutNetwork],
+  ["a new image is rolled out while the worker process is killed twice", rollsWithoutWorker],
+  [
+    "a new image is rolled out while a new machine has no network: Ostler waits for the machine and does not replace it",
+    rollsWithoutNetwork,
+  ],
   ["a profile whose kubelet never starts is rolled back", rollsBack],
 ];
 

@@ -1,4 +1,5 @@
 /** K8, K15, K22: wherever a worker dies, the final machines are the same, and no additional machine was ordered. */
 import { rollAmongKills } from "../integration/group_chaos.ts";
 
-Deno.test("K8, K22 scaling group: is rolled while its worker is killed at calls to the cloud", () => rollAmongKills(1));
+Deno.test("K8, K22 scaling group: its machines are replaced while Ostler's worker is killed at calls to the cloud", () =>
+  rollAmongKills(1));

@@ -5,3 +5,4 @@ testStory("in-place");
 testStory("canary");
 testStory("abort");
 testStory("bad-profile");
+testStory("window");

@@ -38,7 +38,7 @@ Deno.test("worker cluster: its pools are rolled with profiles and configs of a m
         () => publishes(world, management),
       );
       await t.step(
-        "credentials change and the management cluster is down while machines are rolled",
+        "machines are replaced while credentials change and while the management cluster is down",
         () => rollsMeanwhile(world, management),
       );
       await t.step("the deletion of a pool deletes its config, and no other config", () => cleansUp(world, management));

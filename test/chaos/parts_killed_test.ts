@@ -14,7 +14,7 @@ const parts = [
   "etcd",
 ];
 
-Deno.test("rollOutMachineDeployment: continues after the death of each part", async (t) => {
+Deno.test("rollOutMachineDeployment: continues after each component of Ostler, Temporal and the control plane is killed, one at a time", async (t) => {
   await withWorld({ seed: 11 }, async (world) => {
     await world.create(poolsPath(), machineDeployment({ replicas: 2 }));
     await world.untilPhase("pool", "Converged");

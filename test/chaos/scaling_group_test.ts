@@ -6,7 +6,7 @@ import { rollStagesAmongKills } from "../integration/stage_chaos.ts";
 
 for (let seed = 1; seed <= 10; seed++) {
   Deno.test(
-    `fault G15: K8, K22 scaling groups: two stages are rolled while their worker is killed at calls to the cloud, seed ${seed}`,
+    `fault G15: K8, K22 scaling groups: both stages of a rollout complete while Ostler's worker is killed at calls to the cloud, seed ${seed}`,
     () => rollStagesAmongKills(seed),
   );
 }

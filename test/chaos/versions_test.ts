@@ -26,7 +26,7 @@ const last = `v${versions}`;
 
 Deno.test({
   name:
-    `versions: a halted and a paused rollout outlive ${versions} versions of the worker, of which the server keeps ${keptAtMost}`,
+    `versions: a halted and a paused rollout continue after ${versions} versions of the worker, of which Temporal keeps ${keptAtMost}`,
   sanitizeOps: false,
   sanitizeResources: false,
   fn: async () => {

@@ -10,7 +10,7 @@ const seed = Number(process.env["CHAOS_SEED"] ?? 1);
 const points = Number(process.env["CHAOS_POINTS"] ?? 20);
 const killsPerRollout = 5;
 
-Deno.test(`rollOutMachineDeployment: ends the same with its worker killed at ${points} moments (seed ${seed})`, async () => {
+Deno.test(`rollOutMachineDeployment: has the same outcome when the worker process is killed at ${points} random moments (seed ${seed})`, async () => {
   await withWorld({ seed }, async (world) => {
     const random = sequence(seed);
     await world.create(poolsPath(), machineDeployment({ replicas: 3 }));

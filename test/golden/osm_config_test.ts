@@ -77,7 +77,7 @@ const recorded = cases.filter((one) => expectedConfig(one) !== undefined);
 const rendered = recorded.filter(({ name }) => !differs("relative-path-is-no-profile", name));
 
 for (const one of rendered) {
-  Deno.test(`config of ${one.name}: is the recorded one`, () => compare(one));
+  Deno.test(`config of ${one.name}: equals the recorded config of Operating System Manager`, () => compare(one));
 }
 
 for (const one of rendered) {
@@ -86,10 +86,11 @@ for (const one of rendered) {
   const isNoticed = !differs("changed-profile-without-version", one.name) &&
     !differs("changed-template-without-revision", one.name);
   if (isNoticed) {
-    Deno.test(`config of ${one.name}: is the recorded one after its second input`, () => compare(second));
+    Deno.test(`config of ${one.name}: equals the recorded config of Operating System Manager after its input changed`, () =>
+      compare(second));
     continue;
   }
-  Deno.test(`config of ${one.name}: changes with its second input, where Operating System Manager keeps the outdated config`, async () => {
+  Deno.test(`config of ${one.name}: changes with its input, although Operating System Manager keeps the outdated config`, async () => {
     const { spec, annotations } = expectedConfig(second) ?? {};
     assert.notDeepEqual(stored(specOf(await configOf(second))), spec);
     assert.deepEqual(annotationsOf(second), annotations);
@@ -97,7 +98,7 @@ for (const one of rendered) {
 }
 
 for (const one of rendered) {
-  Deno.test(`config of ${one.name}: has the same files with hidden secrets, and shows none of the secrets`, async () => {
+  Deno.test(`config of ${one.name}: has the same files when secrets are hidden, and contains no secret`, async () => {
     const shown = await configOf(one, hideSecrets);
     const real = await knownConfigOf(one);
     for (const phase of ["bootstrapConfig", "provisioningConfig"] as const) {
@@ -146,7 +147,7 @@ const elsewhere = ["err-missing-osp", "err-two-tokens"];
 
 for (const one of cases.filter((each) => !rendered.includes(each) && !elsewhere.includes(each.name))) {
   const [reason, says] = refusals[one.name] ?? ["RenderFailed", templateFaultOf(one)];
-  Deno.test(`config of ${one.name}: is refused as ${reason}`, async () => {
+  Deno.test(`config of ${one.name}: is refused with reason ${reason}`, async () => {
     const error = await configOf(one).then(() => undefined, (error) => error);
     assert.ok(error instanceof ProfileRefused, `${error}`);
     assert.equal(error.reason, reason);

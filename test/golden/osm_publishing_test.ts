@@ -139,7 +139,7 @@ const isRefused = ({ name }: OsmCase): boolean => name.startsWith("err-") && !di
 const published = cases.filter((one) => !one.name.startsWith("err-") && !isRefused(one));
 
 for (const one of published) {
-  Deno.test(`publishConfig: writes the recorded objects of ${one.name}, and a deletion removes them all`, async () => {
+  Deno.test(`publishConfig: writes the objects that Operating System Manager wrote for ${one.name}; the deletion of the pool removes all of them`, async () => {
     const kube = osmKube(one);
     const before = inventory(kube);
     await publish(kube, one);
@@ -159,7 +159,7 @@ for (const one of published) {
 for (const one of published) {
   const second = secondInput(one);
   if (!second) continue;
-  Deno.test(`publishConfig: follows the second input of ${one.name} in place`, async () => {
+  Deno.test(`publishConfig: updates the objects of ${one.name} in place when the input changes`, async () => {
     const kube = osmKube(one);
     const first = await publish(kube, one);
     kube.writes.length = 0;
@@ -176,7 +176,7 @@ for (const one of published) {
   });
 }
 
-Deno.test("publishConfig: publishes err-two-tokens, whose second token changes nothing", async () => {
+Deno.test("publishConfig: publishes err-two-tokens, although two bootstrap tokens have the label of its pool", async () => {
   const one = osmCase("err-two-tokens");
   const kube = osmKube(one);
   const before = inventory(kube);

@@ -74,13 +74,13 @@ for (const one of recorded) {
     const original = expectedText(one, phase);
     const which = `${one.name}${one.expected.endsWith("2/") ? " after its second input" : ""}`;
     if (original === undefined) {
-      Deno.test(`${phase} user-data of ${which}: is refused, as recorded`, () => {
+      Deno.test(`${phase} user-data of ${which}: is refused, as Operating System Manager refused it`, () => {
         assert.match(expectedText(one, "error.txt") ?? "", /failed to convert container linux config to ignition/);
         assert.throws(() => userDataOf(one, phase), ProfileRefused);
       });
       continue;
     }
-    Deno.test(`${phase} user-data of ${which}: equals the recorded one, or the fixed one in corrected/`, async () => {
+    Deno.test(`${phase} user-data of ${which}: equals that of Operating System Manager, or its correction in corrected/`, async () => {
       if (isUpdate) await rewrite(one, phase);
       const file = correctedFile(one, phase);
       const isMended = existsSync(file);
@@ -105,7 +105,7 @@ Deno.test("differences: every fix changes the user-data of each case that differ
   }
 });
 
-Deno.test("edge machine: its script equals the recorded one with the fix of differences.yaml", async () => {
+Deno.test("edge machine: its script equals that of Operating System Manager, with the fix that differences.yaml lists", async () => {
   const one = osmCase("gen-edge");
   const secret = "gen-edge-kube-system-bootstrap-config";
   const kubeconfig = expectedText(one, "kubeconfig") ?? "";

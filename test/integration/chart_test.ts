@@ -75,7 +75,7 @@ Deno.test("chart: the API server accepts every object, at every size and with ev
   });
 });
 
-Deno.test("chart: has hands only if a setting names their image, and only for the worker of the release", async () => {
+Deno.test("chart: installs the objects of hands (pods that work on nodes) only if hands-image is set, and only for the release's worker", async () => {
   const { helm } = await resolveTools(["helm"]);
   const image = `registry.example/hands@sha256:${"c".repeat(64)}`;
   const ofHands = async (...set: string[]): Promise<ManifestObject[]> =>

@@ -6,7 +6,7 @@ import type { World } from "./world.ts";
 
 const machines = "/apis/cluster.k8s.io/v1alpha1/namespaces/kube-system/machines";
 
-Deno.test("clusters: two on one Temporal namespace are kept apart", async (t) => {
+Deno.test("clusters: two clusters on one Temporal namespace do not affect each other", async (t) => {
   await inTwoClusters(async (north, south) => {
     await t.step("pools of equal names are rolled by separate runs", () => rollsBoth(north, south));
     await t.step("`ostler clusters` needs only Temporal, and lists both clusters", () => listsBoth(north, south));

@@ -20,7 +20,7 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
  */
 const asleepMs = 50_000;
 
-Deno.test("deno task demo: keeps its promises, and with --keep survives an API server that is suspended for 50 s", async (t) => {
+Deno.test("deno task demo: keeps its promises, and with --keep continues after the API server was suspended for 50 s", async (t) => {
   await using demo = await KeptDemo.start([
     "--json",
     "--keep",
@@ -46,7 +46,7 @@ Deno.test("deno task demo: keeps its promises, and with --keep survives an API s
     process.kill(apiServer, "SIGCONT");
     assert.match(await demo.line("err", /"controller" .*restarting/), /restarting in 1 s$/);
   });
-  await t.step("manages the pool again as before", () => rolls(kubeconfig));
+  await t.step("rolls the pool again after the API server has resumed", () => rolls(kubeconfig));
   assert.equal(await demo.end(), 0);
 });
 

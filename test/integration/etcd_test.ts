@@ -93,7 +93,7 @@ function failure(type: string, message: RegExp): (error: unknown) => true {
 
 const unavailable = (message: RegExp) => failure("ApiUnavailable", message);
 
-Deno.test("etcd: a survey of a healthy cluster has all of its members, and is conclusive", async () => {
+Deno.test("etcd: a survey of a healthy cluster lists all members and no problem", async () => {
   await withEtcd({}, async ({ cluster, places, look }) => {
     const survey = await look();
     const listed = await cluster.members();
@@ -111,7 +111,7 @@ Deno.test("etcd: a survey of a healthy cluster has all of its members, and is co
   });
 });
 
-Deno.test("etcd: a client without a certificate reads when a member's certificate expires; a suspended member's is unknown", async () => {
+Deno.test("etcd: a client without a certificate reads when a member's certificate expires, and reports unknown while the member is suspended", async () => {
   await withEtcd({ voters: 1 }, async ({ cluster, places: [place] }) => {
     const server = { host: place?.address ?? "", port: 2379 };
     const served = await readServed(server);
@@ -125,7 +125,7 @@ Deno.test("etcd: a client without a certificate reads when a member's certificat
   });
 });
 
-Deno.test("etcd: a suspended member is reported as not responding, and blocks the removal of others", async () => {
+Deno.test("etcd: a suspended member is reported as not responding, and prevents the removal of another member", async () => {
   await withEtcd({}, async ({ cluster, access, look }) => {
     const before = await look();
     const victim = before.members.find(({ id }) => id !== before.leader);
@@ -146,7 +146,7 @@ Deno.test("etcd: a suspended member is reported as not responding, and blocks th
   });
 });
 
-Deno.test("etcd: a lost quorum is a result of the survey and not an error, and prevents the removal of members", async () => {
+Deno.test("etcd: a survey reports a lost quorum and does not fail; without quorum the removal of a member is refused", async () => {
   await withEtcd({}, async ({ cluster, access, look }) => {
     await Promise.all([cluster.kill("cp-1"), cluster.kill("cp-2")]);
     const survey = await inTime(look);
@@ -169,7 +169,7 @@ Deno.test("etcd: a lost quorum is a result of the survey and not an error, and p
   });
 });
 
-Deno.test("etcd: a learner is promoted when it is in sync, and a suspended one never", async () => {
+Deno.test("etcd: a learner is promoted once it is in sync, and not while it is suspended", async () => {
   await withEtcd({ voters: 1 }, async ({ cluster, access, newcomer, look }) => {
     await cluster.put("a", "1");
     const id = hexOf(await cluster.addLearner(newcomer)) ?? "";
@@ -190,7 +190,7 @@ Deno.test("etcd: a learner is promoted when it is in sync, and a suspended one n
   });
 });
 
-Deno.test("etcd: a member of a lost machine is found, reported, and removed", async () => {
+Deno.test("etcd: a member that was added and never started is found by its address, reported, and removed", async () => {
   await withEtcd({}, async ({ cluster, access, newcomer, look }) => {
     const id = hexOf(await cluster.addVoter(newcomer)) ?? "";
     const survey = await look();
@@ -204,7 +204,7 @@ Deno.test("etcd: a member of a lost machine is found, reported, and removed", as
   });
 });
 
-Deno.test("etcd: a machine that lost its disk is removed, and joins again with its name", async () => {
+Deno.test("etcd: the member of a machine that lost its disk is removed, and joins again with the same name", async () => {
   await withEtcd({}, async ({ cluster, access, places, look }) => {
     await cluster.put("kept", "1");
     const before = await look();
@@ -231,7 +231,7 @@ Deno.test("etcd: a machine that lost its disk is removed, and joins again with i
   });
 });
 
-Deno.test("etcd: untrusted and unauthorized clients are refused at once", async () => {
+Deno.test("etcd: a survey fails with EtcdAccessMissing if its CA or its client certificate belongs to another cluster", async () => {
   await withEtcd({ voters: 1 }, async ({ cluster, directory }) => {
     const supervisor = new Supervisor({ directory: join(directory, "other") });
     const other = await EtcdCluster.create({ directory: join(directory, "other"), etcd: "", supervisor });
@@ -251,7 +251,7 @@ Deno.test("etcd: untrusted and unauthorized clients are refused at once", async 
   });
 });
 
-Deno.test("etcd: a database without space is inconclusive, while its alarm is raised", async () => {
+Deno.test("etcd: a survey reports a full database and its NOSPACE alarm", async () => {
   await withEtcd({ voters: 1, args: ["--quota-backend-bytes=1048576"] }, async ({ cluster, look }) => {
     await eventually("it is full", async () => !(await cluster.put(`key-${randomInt(1e9)}`, "x".repeat(200_000))));
     const survey = await look();
@@ -262,7 +262,7 @@ Deno.test("etcd: a database without space is inconclusive, while its alarm is ra
   });
 });
 
-Deno.test("etcd: a leader moves its leadership, and can be removed then", async () => {
+Deno.test("etcd: a leader can be removed only after its leadership has moved to another member", async () => {
   await withEtcd({}, async ({ cluster, access, look }) => {
     await cluster.put("kept", "1");
     const before = await look();
@@ -279,7 +279,7 @@ Deno.test("etcd: a leader moves its leadership, and can be removed then", async 
   });
 });
 
-Deno.test("etcd: a snapshot is stored completely, with its own digest, in a folder and by PUT", async () => {
+Deno.test("etcd: a snapshot is stored completely, with its digest, in a folder and by HTTP PUT", async () => {
   await withEtcd({ voters: 1 }, async ({ cluster, directory, look }) => {
     for (let nth = 0; nth < 20; nth++) await cluster.put(`key-${nth}`, randomText(100_000));
     const access = new EtcdAccess(cluster.credentials);

@@ -91,7 +91,8 @@ class Clients {
 }
 
 Deno.test({
-  name: "FleetLock: nodes get a lock one at a time after a drain, and that of a deleted node is free within a minute",
+  name:
+    "FleetLock: nodes get the lock one at a time, each after its drain; the lock of a deleted node is free within a minute",
   sanitizeOps: false,
   sanitizeResources: false,
   fn: async () => {

@@ -14,12 +14,21 @@ import type { GroupStory, Scene } from "./group_scene.ts";
 import { alpha, conditionOf, nodesOf, upToDate } from "../support/group_story.ts";
 
 export const troubles: GroupStory[] = [
-  ["K3, K6 a drain waits for a named budget; the new machine dies meanwhile, and is replaced", heirDies],
-  ["K11 the cloud reclaims the machine to be replaced: the group keeps its size", donorReclaimed],
-  ["K11 the cloud reclaims the last machine to be replaced, while its new machine boots", lastReclaimed],
-  ["K15 the API server is down while a new machine is paired: it is not ordered twice", awayWhilePairing],
-  ["a machine that the cloud protects is named, and replaced when it is not protected any more", protects],
-  ["K20, K21 a group missing in one list stays as people set it; one in another case is created once", lookedFor],
+  [
+    "K3, K6 a drain waits, and its PodDisruptionBudget is reported; the new machine is terminated during the drain, and is replaced",
+    heirDies,
+  ],
+  ["K11 the group keeps its size when the cloud reclaims the machine to be replaced", donorReclaimed],
+  ["K11 the rollout completes when the cloud reclaims the last old machine while its new machine boots", lastReclaimed],
+  [
+    "K15 no machine is ordered twice when the API server is down while a new machine is assigned to its old machine",
+    awayWhilePairing,
+  ],
+  ["a machine with scale-in protection is reported by name, and is replaced once the protection ends", protects],
+  [
+    "K20, K21 a ScalingGroup is unchanged when one list of the cloud omits its group; a group ID in upper case gets one ScalingGroup",
+    lookedFor,
+  ],
 ];
 
 const root = fileURLToPath(new URL("../..", import.meta.url));

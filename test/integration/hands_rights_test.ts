@@ -71,24 +71,24 @@ const argument = (at: number, word: string): Change => ({ spec }) =>
 /** Pods that differ from a hand in one property, which the first text names. */
 const nearly: [string, Change][] = [
   ["another image", inHand({ image: `registry.example/other@${digest}` })],
-  ["its image by tag", inHand({ image: "registry.example/hands:1" })],
+  ["the image by tag", inHand({ image: "registry.example/hands:1" })],
   ["another command", inHand({ command: ["/bin/sh", "-c", "nsenter -t 1 -m reboot", "hand"] })],
   ["no command", inHand({ command: null })],
-  ["one word more", ({ spec }) => void spec.containers[0]?.args.push("more")],
+  ["one more argument", ({ spec }) => void spec.containers[0]?.args.push("more")],
   ["another verb", argument(1, "Shell")],
-  ["an image with more than a name", argument(2, "x; reboot")],
-  ["an option in place of an image", argument(2, "--help")],
+  ["a shell command after the name of the OS image", argument(2, "x; reboot")],
+  ["an option in place of the OS image", argument(2, "--help")],
   ["a digest with a line break", argument(3, `${digest}\nreboot`)],
   ["the name of another order", argument(5, "ostler-apply-x")],
   ["a variable", inHand({ env: [{ name: "PATH", value: "/host/evil" }] })],
   ["a hook", inHand({ lifecycle: { preStop: { exec: { command: ["true"] } } } })],
   ["a probe", inHand({ livenessProbe: { exec: { command: ["true"] } } })],
   ["a second container", ({ spec }) => void spec.containers.push({ name: "more", image, args: [] })],
-  ["another container before it", ({ spec }) => void (spec["initContainers"] = [{ name: "before", image }])],
-  ["scripts of another owner", inSpec({ volumes: [{ name: "scripts", configMap: { name: "mine" } }] })],
+  ["an init container", ({ spec }) => void (spec["initContainers"] = [{ name: "before", image }])],
+  ["scripts from another ConfigMap", inSpec({ volumes: [{ name: "scripts", configMap: { name: "mine" } }] })],
   ["the host's files", inSpec({ volumes: [{ name: "scripts", hostPath: { path: "/" } }] })],
-  ["a volume more", ({ spec }) => void (spec["volumes"] as object[]).push({ name: "x", hostPath: { path: "/" } })],
-  ["another account", inSpec({ serviceAccountName: "default" })],
+  ["one more volume", ({ spec }) => void (spec["volumes"] as object[]).push({ name: "x", hostPath: { path: "/" } })],
+  ["another ServiceAccount", inSpec({ serviceAccountName: "default" })],
   ["a token", inSpec({ automountServiceAccountToken: true })],
   ["no node", inSpec({ nodeName: undefined })],
   ["no end", inSpec({ activeDeadlineSeconds: undefined })],
@@ -100,28 +100,31 @@ const [released] = programs.map(({ url }) => url);
 
 /** Pods that differ from a hand that upgrades Kubernetes in one property, which the first text names. */
 const nearlyUpgrades: [string, Change][] = [
-  ["the script of another hand", inHand({ command: hand().spec.containers[0]?.["command"] })],
+  ["the script of an OS update", inHand({ command: hand().spec.containers[0]?.["command"] })],
   ["a changed script", inHand({ command: ["/bin/sh", "-c", "exec /bin/sh /hands/upgrade.sh; reboot", "hand"] })],
   ["another verb", argument(0, "Reset")],
   ["the verb of a renewal", argument(0, "Renew")],
-  ["a version with more than a version", argument(1, "v1.36.1 --force")],
+  ["an option after the version", argument(1, "v1.36.1 --force")],
   ["the name of another order", argument(2, "ostler-upgrade-x")],
   ["a deadline that is not a number", argument(3, "1;reboot")],
   ["an unbounded stall time", argument(4, "99999")],
   ["no components", ({ spec }) => void spec.containers[0]?.args.splice(5)],
-  ["one component more than programs exist", ({ spec }) => void spec.containers[0]?.args.push(`${programs[0]?.path}`)],
+  ["one component too many", ({ spec }) => void spec.containers[0]?.args.push(`${programs[0]?.path}`)],
   ["another program", kubeadm("/usr/bin/sh", digest, `${released}`)],
-  ["a path outside of a folder of programs", kubeadm("/etc/kubernetes/kubeadm", digest, `${released}`)],
-  ["a path with a parent folder", kubeadm("/opt/../bin/kubeadm", digest, `${released}`)],
+  ["a path outside the folders for programs", kubeadm("/etc/kubernetes/kubeadm", digest, `${released}`)],
+  ["a path that contains ..", kubeadm("/opt/../bin/kubeadm", digest, `${released}`)],
   ["a short hash", kubeadm("/opt/bin/kubeadm", "sha256:0", `${released}`)],
   ["a URL of another server", kubeadm("/opt/bin/kubeadm", digest, "https://evil.example/kubeadm")],
   ["a URL that only begins like the allowed server", kubeadm("/opt/bin/kubeadm", digest, "https://dl.k8s.io.evil/x")],
-  ["the allowed server as a user name", kubeadm("/opt/bin/kubeadm", digest, "https://dl.k8s.io/@evil.example/x")],
+  [
+    "the name of the allowed server before the @ of a URL",
+    kubeadm("/opt/bin/kubeadm", digest, "https://dl.k8s.io/@evil.example/x"),
+  ],
   ["a URL with a query", kubeadm("/opt/bin/kubeadm", digest, `${released}?token=x`)],
-  ["a URL with a parent folder", kubeadm("/opt/bin/kubeadm", digest, "https://dl.k8s.io/../kubeadm")],
-  ["a URL with a shell's words", kubeadm("/opt/bin/kubeadm", digest, "https://dl.k8s.io/$(reboot)")],
-  ["a URL of a file", kubeadm("/opt/bin/kubeadm", digest, "file:///etc/shadow")],
-  ["its image by tag", inHand({ image: "registry.example/hands:1" })],
+  ["a URL that contains ..", kubeadm("/opt/bin/kubeadm", digest, "https://dl.k8s.io/../kubeadm")],
+  ["a URL that contains a shell command", kubeadm("/opt/bin/kubeadm", digest, "https://dl.k8s.io/$(reboot)")],
+  ["a file:// URL", kubeadm("/opt/bin/kubeadm", digest, "file:///etc/shadow")],
+  ["the image by tag", inHand({ image: "registry.example/hands:1" })],
   ["the host's files", inSpec({ volumes: [{ name: "scripts", hostPath: { path: "/" } }] })],
 ];
 
@@ -129,9 +132,9 @@ const nearlyUpgrades: [string, Change][] = [
 const nearlyRenewals: [string, Change][] = [
   ["the verb of an upgrade", argument(0, "Kubelet")],
   ["another verb", argument(0, "Reset")],
-  ["a version with more than a version", argument(1, "v1.36.1 --config=/tmp/x")],
+  ["an option after the version", argument(1, "v1.36.1 --config=/tmp/x")],
   ["a component", ({ spec }) => void spec.containers[0]?.args.push(`/opt/bin/kubeadm ${digest} ${released}`)],
-  ["a word more", ({ spec }) => void spec.containers[0]?.args.push("more")],
+  ["one more argument", ({ spec }) => void spec.containers[0]?.args.push("more")],
 ];
 
 const pods = (namespace = "ostler-hands"): string => `/api/v1/namespaces/${namespace}/pods`;
@@ -184,42 +187,48 @@ async function workerMakesHands(t: Deno.TestContext, server: BareApi): Promise<v
   using api = await openAs(server, "worker");
   const all = [...rights.worker, ...handsRights].sort();
   await t.step(
-    "H12 hands: the worker has their permissions, and no node has any",
+    "H12 hands: the worker has the permissions for pods of hands, and no others",
     async () => deepEqual(await rightsOf(api), all),
   );
   const isTaken = async (): Promise<void> => equal(await refusalOf(api, hand()), "");
-  await t.step("hands: the worker cannot create one while no image is configured", async () => {
+  await t.step("hands: the worker cannot create a hand while no image is configured", async () => {
     const isRefused = async (): Promise<void> => match(await refusalOf(api, hand()), /a hand must have the image/);
     await waitUntil(isRefused, { what: "the limits", timeoutMs: 20_000 });
   });
   await nameImage(server.api, { image });
   await waitUntil(isTaken, { what: "a hand to be accepted", timeoutMs: 20_000 });
   for (const [what, change] of nearly) {
-    await t.step(`hands: the worker cannot create one with ${what}`, async () => {
+    await t.step(`hands: the worker cannot create the pod of a hand with ${what}`, async () => {
       match(await refusalOf(api, hand(change)), /403 .*: a hand /);
     });
   }
-  await t.step("hands: the worker creates one that renews certificates, which downloads nothing", async () => {
-    equal(await refusalOf(api, renewalHand()), "");
-  });
+  await t.step(
+    "hands: the worker can create a hand that renews certificates, because it downloads nothing",
+    async () => {
+      equal(await refusalOf(api, renewalHand()), "");
+    },
+  );
   for (const [what, change] of nearlyRenewals) {
-    await t.step(`hands: the worker cannot create one that renews certificates with ${what}`, async () => {
+    await t.step(`hands: the worker cannot create the pod of a certificate renewal with ${what}`, async () => {
       match(await refusalOf(api, renewalHand(change)), /403 .*: a hand /);
     });
   }
-  await t.step("hands: the worker cannot create one that upgrades Kubernetes without a list of servers", async () => {
-    match(await refusalOf(api, upgradeHand()), /403 .*: a hand must download only from/);
-  });
+  await t.step(
+    "hands: the worker cannot create a hand that upgrades Kubernetes without a list of allowed download servers",
+    async () => {
+      match(await refusalOf(api, upgradeHand()), /403 .*: a hand must download only from/);
+    },
+  );
   await nameImage(server.api, { downloads: "https://dl.k8s.io/" });
   const isUpgraded = async (): Promise<void> => equal(await refusalOf(api, upgradeHand()), "");
   await waitUntil(isUpgraded, { what: "an upgrade to be accepted", timeoutMs: 20_000 });
   for (const [what, change] of nearlyUpgrades) {
-    await t.step(`hands: the worker cannot create one that upgrades Kubernetes with ${what}`, async () => {
+    await t.step(`hands: the worker cannot create the pod of a Kubernetes upgrade with ${what}`, async () => {
       match(await refusalOf(api, upgradeHand(change)), /403 .*: a hand /);
     });
   }
   await t.step(
-    "hands: an administrator may allow another server for the downloads of components, or no server",
+    "hands: an administrator can allow other download servers for components, or none",
     async () => {
       const mirror = upgradeHand(kubeadm("/opt/bin/kubeadm", digest, "http://10.0.0.1:5000/k8s/kubeadm"));
       const becomes = (pod: Pod, pattern: RegExp): Promise<void> =>
@@ -238,11 +247,11 @@ async function workerMakesHands(t: Deno.TestContext, server: BareApi): Promise<v
   for (const namespace of ["default", "kube-system", "ostler-system"]) {
     const pod = hand(({ metadata }) => void (metadata["namespace"] = namespace));
     await t.step(
-      `hands: the worker makes no pod in ${namespace}`,
+      `hands: the worker cannot create a pod in namespace ${namespace}`,
       async () => match(await refusalOf(api, pod, namespace), /403/),
     );
   }
-  await t.step("hands: cannot be changed or entered", async () => {
+  await t.step("hands: the pod of a hand cannot be changed, and allows no exec", async () => {
     await api.call({ method: "POST", path: pods(), body: hand() });
     const [path, contentType] = [`${pods()}/${String(hand().metadata["name"])}`, "application/merge-patch+json"];
     const containers = [{ ...hand().spec.containers[0], image: "registry.example/mine:1" }];
@@ -279,17 +288,20 @@ async function workerAndNode(server: BareApi): Promise<{ kube: Cluster; uid: str
 
 async function orderIsCarriedOut(t: Deno.TestContext, server: BareApi): Promise<void> {
   const { kube, uid } = await workerAndNode(server);
-  await t.step("hands: an order works with the worker's permissions, and its result is read at once", async () => {
-    const status = { bootId: order.bootId, booted: digest, staged: "", fallback: "" };
-    const given = inActivity(() => givenOrder({ kube, image }, { ...order, uid }));
-    const said = JSON.stringify({ outcome: "Done", reason: "", message: "", ...status, findings: [] });
-    const name = handNameOf({ ...order, uid });
-    const there = async (): Promise<void> => void await server.api.call({ method: "GET", path: `${pods()}/${name}` });
-    await waitUntil(there, { what: "the hand", timeoutMs: 20_000 });
-    await endHand(server, name, said);
-    deepEqual(await given, { outcome: "Done", status, findings: [] });
-    match(await server.api.call({ method: "GET", path: `${pods()}/${name}` }).then(() => "", String), /404/);
-  });
+  await t.step(
+    "hands: the worker's permissions suffice to create the pod of an order, to read its result, and to delete the pod",
+    async () => {
+      const status = { bootId: order.bootId, booted: digest, staged: "", fallback: "" };
+      const given = inActivity(() => givenOrder({ kube, image }, { ...order, uid }));
+      const said = JSON.stringify({ outcome: "Done", reason: "", message: "", ...status, findings: [] });
+      const name = handNameOf({ ...order, uid });
+      const there = async (): Promise<void> => void await server.api.call({ method: "GET", path: `${pods()}/${name}` });
+      await waitUntil(there, { what: "the hand", timeoutMs: 20_000 });
+      await endHand(server, name, said);
+      deepEqual(await given, { outcome: "Done", status, findings: [] });
+      match(await server.api.call({ method: "GET", path: `${pods()}/${name}` }).then(() => "", String), /404/);
+    },
+  );
 }
 
 /**
@@ -302,11 +314,14 @@ async function triesAgainWithoutImage(t: Deno.TestContext, server: BareApi): Pro
   using api = await openAs(server, "worker");
   const isRefused = async (): Promise<void> => match(await refusalOf(api, hand()), /no params found/);
   await waitUntil(isRefused, { what: "the missing image to be detected", timeoutMs: 20_000 });
-  await t.step("hands: an order is retried until the API server has seen the image", async () => {
-    const { kube, uid } = await workerAndNode(server);
-    const given = inActivity(() => givenOrder({ kube, image }, { ...order, uid }));
-    await rejects(given, { type: "AccessDenied", nonRetryable: false, message: /HTTP 422, .*no params found/ });
-  });
+  await t.step(
+    "hands: an order fails as retryable while the API server does not know the configured image",
+    async () => {
+      const { kube, uid } = await workerAndNode(server);
+      const given = inActivity(() => givenOrder({ kube, image }, { ...order, uid }));
+      await rejects(given, { type: "AccessDenied", nonRetryable: false, message: /HTTP 422, .*no params found/ });
+    },
+  );
   const metadata = { name: "ostler-hands-image" };
   await server.api.call({ method: "POST", path, body: { metadata, data: { image } } });
   // The request may fail with 409, because a pod of that name is still being deleted; the API server checks that after
@@ -321,11 +336,11 @@ async function nobodyElseDoes(t: Deno.TestContext, server: BareApi): Promise<voi
   await waitUntil(async () => match(await refusalOf(tenant, hand()), /only Ostler's worker/), {
     ...{ what: "the permissions of the tenant", timeoutMs: 20_000 },
   });
-  await t.step("hands: an administrator of the cluster cannot create one", async () => {
+  await t.step("hands: a cluster administrator cannot create a hand", async () => {
     match(await refusalOf(server.api, hand()), /only Ostler's worker may create pods/);
   });
   await t.step(
-    "hands: the controller cannot create one",
+    "hands: Ostler's controller cannot create a hand",
     async () => match(await refusalOf(controller, hand()), /403/),
   );
   for (const serviceAccount of ["default", "ostler-hand"]) {
@@ -334,22 +349,25 @@ async function nobodyElseDoes(t: Deno.TestContext, server: BareApi): Promise<voi
       await kubeconfigFor({ ...server, adminKubeconfig: server.kubeconfig }, account),
     );
     await t.step(
-      `hands: the account ${serviceAccount} makes none`,
+      `hands: the ServiceAccount ${serviceAccount} cannot create a hand`,
       async () => match(await refusalOf(api, hand()), /403/),
     );
   }
-  await t.step("hands: an admin of the namespace changes neither scripts nor image", async () => {
-    for (const name of ["ostler-hands-scripts", "ostler-hands-image"]) {
-      const path = `/api/v1/namespaces/ostler-hands/configmaps/${name}?dryRun=All`;
-      const contentType = "application/merge-patch+json";
-      const change = { method: "PATCH", path, contentType, body: { data: { "hand.sh": "reboot", image } } } as const;
-      match(await refused(() => tenant.call(change)), /permission to update limit-hands.ostler.dev/);
-      equal(await refused(() => server.api.call(change)), "");
-    }
-  });
+  await t.step(
+    "hands: an administrator of the namespace can change neither the scripts nor the image of hands",
+    async () => {
+      for (const name of ["ostler-hands-scripts", "ostler-hands-image"]) {
+        const path = `/api/v1/namespaces/ostler-hands/configmaps/${name}?dryRun=All`;
+        const contentType = "application/merge-patch+json";
+        const change = { method: "PATCH", path, contentType, body: { data: { "hand.sh": "reboot", image } } } as const;
+        match(await refused(() => tenant.call(change)), /permission to update limit-hands.ostler.dev/);
+        equal(await refused(() => server.api.call(change)), "");
+      }
+    },
+  );
 }
 
-Deno.test("hands: only the worker makes them, in one form", async (t) => {
+Deno.test("hands: only the worker can create the pods that execute orders on nodes, and only in one form", async (t) => {
   await withApi(async (server) => {
     await installRights(server);
     await installHands(server);

@@ -46,7 +46,7 @@ const scaledObjects: ManifestObject = {
   },
 } as ManifestObject;
 
-Deno.test("helm: KEDA that is enabled in a release starts from the current number of workers", async () => {
+Deno.test("helm: when KEDA is enabled in a release, scaling starts from the current number of workers", async () => {
   const { helm } = await resolveTools(["helm"]);
   await withApi(async ({ api, kubeconfig, directory }) => {
     await applyObjects(kubeconfig, [scaledObjects]);

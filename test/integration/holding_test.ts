@@ -65,7 +65,7 @@ async function shownNow(api: ApiConnection, url: string): Promise<string> {
   });
 }
 
-Deno.test("holding: a policy of the API server holds new machines, and the webhook does not", async (t) => {
+Deno.test("holding: a MutatingAdmissionPolicy holds new machines, and the webhook registers no hold", async (t) => {
   await withApi(async (server) => {
     const { api, kubeconfig } = server;
     await settlePools(api, kubeconfig);
@@ -79,7 +79,7 @@ Deno.test("holding: a policy of the API server holds new machines, and the webho
   });
 });
 
-Deno.test("holding: the webhook holds new machines when the API server has no such policy", async (t) => {
+Deno.test("holding: the webhook holds new machines when the API server has no MutatingAdmissionPolicies", async (t) => {
   await withApi(async (server) => {
     const { api, kubeconfig } = server;
     const kinds = await api.call({ method: "GET", path: admission }) as { resources: { name: string }[] };
@@ -89,21 +89,30 @@ Deno.test("holding: the webhook holds new machines when the API server has no su
     await Promise.all([replicas.start(), replicas.start()]);
     await until("the webhook to hold", () => isHeld(api));
     await holdsAll(t, api);
-    await t.step("holding: two webhooks that start together have one certificate", () => haveOne(server, replicas.url));
     await t.step(
-      "holding: a deleted Secret is a rotation without a failed request",
+      "holding: two replicas of the webhook that start together serve the same certificate",
+      () => haveOne(server, replicas.url),
+    );
+    await t.step(
+      "holding: the deletion of the certificate's Secret rotates the certificate, and no request fails",
       () => rotates(server, replicas.url),
     );
-    await t.step("holding: new machines are admitted without a hold while all webhooks are down", async () => {
-      await replicas.stop();
-      deepEqual(await admitted(api, newcomer), {});
-    });
-    await t.step("holding: restarted webhooks hold with the existing certificate", async () => {
-      const { data } = await api.call({ method: "GET", path: secretPath }) as { data: Record<string, string> };
-      await replicas.start();
-      await until("the webhook to hold again", () => isHeld(api));
-      deepEqual((await api.call({ method: "GET", path: secretPath }) as { data: unknown }).data, data);
-    });
+    await t.step(
+      "holding: new machines are admitted without a hold while all replicas of the webhook are down",
+      async () => {
+        await replicas.stop();
+        deepEqual(await admitted(api, newcomer), {});
+      },
+    );
+    await t.step(
+      "holding: restarted replicas of the webhook hold new machines, and serve the existing certificate",
+      async () => {
+        const { data } = await api.call({ method: "GET", path: secretPath }) as { data: Record<string, string> };
+        await replicas.start();
+        await until("the webhook to hold again", () => isHeld(api));
+        deepEqual((await api.call({ method: "GET", path: secretPath }) as { data: unknown }).data, data);
+      },
+    );
   }, older);
 });
 

@@ -81,13 +81,16 @@ async function approvesOnlyNodes(server: BareApi): Promise<void> {
   match(await refusalOf(api, approved("serving")), /403/);
 }
 
-Deno.test("identities: controller, worker, webhook and setup may do what they need, and nothing else", async (t) => {
+Deno.test("identities: controller, worker, webhook and setup have the permissions that they need, and no others", async (t) => {
   await withApi(async (server) => {
     await installRights(server);
     await settle(server);
     for (const process of processes) {
       using api = await openAs(server, process);
-      await t.step(`permissions of the ${process}`, async () => deepEqual(await rightsOf(api), rights[process]));
+      await t.step(
+        `the ${process} has exactly the expected permissions`,
+        async () => deepEqual(await rightsOf(api), rights[process]),
+      );
       if (process === "worker") {
         const asked = create({ name: "cloud-credentials" });
         const awaited = { what: "the limits", timeoutMs: 20_000 };
@@ -101,7 +104,7 @@ Deno.test("identities: controller, worker, webhook and setup may do what they ne
       }
     }
     await t.step(
-      "identities: a controller that approves nodes may approve nothing else",
+      "identities: a controller that approves client certificates of nodes cannot approve serving certificates",
       () => approvesOnlyNodes(server),
     );
   });

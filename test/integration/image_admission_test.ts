@@ -26,7 +26,7 @@ function fingerprint(pem: string): string {
   return `sha256:${createHash("sha256").update(der).digest("hex")}`;
 }
 
-Deno.test("A15 image admission: an unsigned image is refused, and one signed by a key of the spec accepted, by both digests", async () => {
+Deno.test("A15 image admission: an unsigned image is refused; an image signed by a key of the spec is accepted, with the digests of index and platform", async () => {
   await onScene(async ({ registry, cosign, repository }) => {
     const { digest, manifests } = await pushImage(registry.host, path, "v1", { content: "1", platforms: both });
     const key = await cosign.makeKey("ours");
@@ -42,7 +42,7 @@ Deno.test("A15 image admission: an unsigned image is refused, and one signed by 
   });
 });
 
-Deno.test("image admission: an image of another key is refused, and accepted again after the keys are rotated", async () => {
+Deno.test("image admission: an image is refused until a key of the spec has signed it, also after the key in the spec changed", async () => {
   await onScene(async ({ registry, cosign, repository }) => {
     const { digest } = await pushImage(registry.host, path, "v1", { content: "1" });
     const [ours, theirs, next] = [
@@ -67,7 +67,7 @@ Deno.test("image admission: an image of another key is refused, and accepted aga
   });
 });
 
-Deno.test("image admission: a signature of another image of the repository does not count, even in its place", async () => {
+Deno.test("image admission: a signature of another image is invalid, even if it is copied to the signature tag of this image", async () => {
   await onScene(async ({ registry, cosign, repository }) => {
     const good = await pushImage(registry.host, path, "good", { content: "good" });
     const bad = await pushImage(registry.host, path, "bad", { content: "bad" });
@@ -108,7 +108,7 @@ for (
   });
 }
 
-Deno.test("image admission: a tag that is pushed again is another digest, and the previous one stays in the history", async () => {
+Deno.test("image admission: a tag that is pushed again needs a signature of the new digest; the previous digest stays in the history", async () => {
   await onScene(async ({ registry, cosign, repository }) => {
     const first = await pushImage(registry.host, path, "v1", { content: "1" });
     const key = await cosign.makeKey("ours");
@@ -126,7 +126,7 @@ Deno.test("image admission: a tag that is pushed again is another digest, and th
   });
 });
 
-Deno.test("image admission: an accepted image stays so while its registry is down; a new one is unknown then", async () => {
+Deno.test("image admission: while the registry is down an accepted image stays accepted, and a new image waits", async () => {
   await onScene(async ({ registry, cosign, repository }) => {
     const { digest } = await pushImage(registry.host, path, "v1", { content: "1" });
     const key = await cosign.makeKey("ours");
@@ -145,7 +145,7 @@ Deno.test("image admission: an accepted image stays so while its registry is dow
   });
 });
 
-Deno.test("image admission: provenance and a scan are required, by a key of the spec, and of the required builder", async () => {
+Deno.test("image admission: a required provenance and scan must be signed by a key of the spec, and the provenance must name the required builder", async () => {
   await onScene(async ({ registry, cosign, repository }) => {
     const { digest } = await pushImage(registry.host, path, "v1", { content: "1" });
     const image = `${repository}@${digest}`;

@@ -6,7 +6,8 @@ import { ask, cordoned, createEdge, restsHalted, stands } from "../../deploy/loc
 import { inSharedWorld } from "./shared_world.ts";
 
 Deno.test({
-  name: "A2 A4 A5 update in place: twelve nodes take an image; a bad one stops after two, and all take another",
+  name:
+    "A2 A4 A5 update in place: twelve nodes boot an image; a bad image halts after at most four nodes, and then all nodes boot the first image",
   sanitizeOps: false,
   sanitizeResources: false,
   fn: async () => {

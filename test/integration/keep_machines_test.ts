@@ -24,7 +24,7 @@ testInWorld(
       () => refuses(world, before),
     );
     await t.step("with a NodePool the rollout replaces no machine", () => keeps(world, before));
-    await t.step("one more machine boots the new image", () => grows(world, before));
+    await t.step("a machine that is added later boots the new image", () => grows(world, before));
     await t.step("a change of more than the image halts the rollout", () => refusesMore(world));
   },
 );

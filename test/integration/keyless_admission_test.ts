@@ -54,7 +54,7 @@ for (const form of ["tag", "referrer", "bundle"] as (keyof typeof signatureForms
   });
 }
 
-Deno.test("keyless admission: cosign verifies a signature that Ostler accepts, with the same authority, log and identity only", async () => {
+Deno.test("keyless admission: cosign verifies the signature that Ostler accepts, and rejects it for another identity, or for another authority and log", async () => {
   await onScene(async ({ server, cosign, admission, image }) => {
     await cosign.signKeyless({ server, holder: workflow }, image);
     equal(await admission.judge(), "Accepted");
@@ -64,7 +64,7 @@ Deno.test("keyless admission: cosign verifies a signature that Ostler accepts, w
   });
 });
 
-Deno.test("A15 keyless admission: another authority or another log does not count", async () => {
+Deno.test("A15 keyless admission: a signature is invalid if the spec trusts only another certificate authority, or another transparency log", async () => {
   await onScene(async ({ server, cosign, admission, spec, image }) => {
     const other = (await Sigstore.open()).trust(workflow);
     await cosign.signKeyless({ server, holder: workflow }, image);
@@ -78,7 +78,7 @@ Deno.test("A15 keyless admission: another authority or another log does not coun
 });
 
 for (const entry of ["dsse", "intoto"] as const) {
-  Deno.test(`keyless admission: a provenance by an identity of the spec counts, logged as ${entry}`, async () => {
+  Deno.test(`keyless admission: provenance is accepted if an identity of the spec signed it, with a log entry of type ${entry}`, async () => {
     await onScene(async ({ server, cosign, admission, spec, image }) => {
       const buildDefinition = { buildType: "mkosi", externalParameters: {} };
       const predicate = { buildDefinition, runDetails: { builder: { id: "https://builder.example" } } };

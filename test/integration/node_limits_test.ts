@@ -26,16 +26,16 @@ type Change = [what: string, change: object];
 const needed: Change[] = [
   ["cordon a node", { spec: { unschedulable: true }, metadata: { annotations: { "ostler.dev/cordoned-by": "x" } } }],
   ["annotate a node with its OS", { metadata: { annotations: { "ostler.dev/node-os": "{}" } } }],
-  ["let machine-controller skip a node's second drain", {
+  ["annotate a node so that machine-controller does not drain it again", {
     metadata: { annotations: { "kubermatic.io/skip-eviction": "true" } },
   }],
-  ["give the label of a node's owner back (fault E16)", {
+  ["change the label that names the owner of a node (fault E16)", {
     metadata: { labels: { "machine-controller/owned-by": "b" } },
   }],
-  ["remove the label of an owner that does not exist", {
+  ["remove the label that names the owner of a node", {
     metadata: { labels: { "machine-controller/owned-by": null } },
   }],
-  ["mark a node for the node operator", {
+  ["annotate a node with the name of its new node", {
     metadata: { annotations: { "constellation.edgeless.systems/heir": "w-2" } },
   }],
 ];
@@ -49,11 +49,13 @@ const cordoned = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule"
 /** Changes of a node by which Pods of others could be moved. */
 const hostile: Change[] = [
   ["make a node a control plane", { metadata: { labels: { "node-role.kubernetes.io/control-plane": "" } } }],
-  ["steer isolated Pods to a node", { metadata: { labels: { "a.node-restriction.kubernetes.io/tenant": "b" } } }],
-  ["remove a label", { metadata: { labels: { pool: null } } }],
-  ["open a node by removing all taints", { spec: { taints: null } }],
-  ["open a node by removing one of its taints", { spec: { taints: [{ key: "b", effect: "NoExecute" }] } }],
-  ["change a taint of Kubernetes", {
+  ["label a node as a target for isolated Pods", {
+    metadata: { labels: { "a.node-restriction.kubernetes.io/tenant": "b" } },
+  }],
+  ["remove a label of a node", { metadata: { labels: { pool: null } } }],
+  ["remove all taints of a node", { spec: { taints: null } }],
+  ["remove one taint of a node", { spec: { taints: [{ key: "b", effect: "NoExecute" }] } }],
+  ["change a taint that Kubernetes set on a node", {
     spec: {
       taints: [
         { ...notReady, value: "x" },
@@ -66,16 +68,16 @@ const hostile: Change[] = [
   ["redirect the Pod traffic of a node", {
     metadata: { annotations: { "flannel.alpha.coreos.com/public-ip": "192.0.2.1" } },
   }],
-  ["remove an annotation", { metadata: { annotations: { "example.com/owner": null } } }],
+  ["remove an annotation of a node", { metadata: { annotations: { "example.com/owner": null } } }],
   ["change the Pod network of a node", { spec: { podCIDR: "10.9.0.0/24", podCIDRs: ["10.9.0.0/24"] } }],
-  ["change the machine of a node", { spec: { providerID: "aws:///eu/i-2" } }],
-  ["keep a node from being deleted", { metadata: { finalizers: ["example.com/keep"] } }],
+  ["change the provider ID of a node", { spec: { providerID: "aws:///eu/i-2" } }],
+  ["add a finalizer to a node", { metadata: { finalizers: ["example.com/keep"] } }],
 ];
 
 /** Changes of a node that the worker needs only if the setting `cloud` is set. */
 const handedOver: Change[] = [
-  ["hand over a label", { metadata: { labels: { team: "a" } } }],
-  ["hand over a taint", {
+  ["add a label to a node", { metadata: { labels: { team: "a" } } }],
+  ["change the value of a node's taint that is not of Kubernetes", {
     spec: {
       taints: [notReady, cordoned, { key: "a", effect: "NoSchedule" }, { key: "b", effect: "NoExecute", value: "c" }],
     },
@@ -91,32 +93,37 @@ const container = {
 
 /** Changes of cluster-autoscaler's Deployment that would run something else. */
 const takeovers: Change[] = [
-  ["run another image", patched({ ...container, image: "images.example/mine" })],
-  ["run another binary", patched({ ...container, command: ["/bin/sh", "--c=x"] })],
-  ["run a script", patched({ ...container, command: [...container.command, "-c", "x"] })],
+  ["run another image as cluster-autoscaler", patched({ ...container, image: "images.example/mine" })],
+  ["run another binary as cluster-autoscaler", patched({ ...container, command: ["/bin/sh", "--c=x"] })],
+  ["run a script as cluster-autoscaler", patched({ ...container, command: [...container.command, "-c", "x"] })],
   [
-    "send the autoscaler's token away",
+    "send the autoscaler's token to another server",
     patched({ ...container, command: [...container.command, "--kubernetes=https://mine"] }),
   ],
   [
-    "ask another server which group grows",
+    "let another server decide which group the autoscaler scales up",
     patched({
       ...container,
       command: [...container.command, "--grpc_expander-url=mine:443"],
     }),
   ],
-  ["add arguments", patched({ ...container, args: ["--v=9"] })],
-  ["add a variable", patched({ ...container, env: [{ name: "LD_PRELOAD", value: "/mine" }] })],
+  ["add args to the autoscaler's container", patched({ ...container, args: ["--v=9"] })],
+  [
+    "add an environment variable to the autoscaler's container",
+    patched({ ...container, env: [{ name: "LD_PRELOAD", value: "/mine" }] }),
+  ],
   ["run the autoscaler privileged", patched({ ...container, securityContext: { privileged: true } })],
-  ["add a container", { spec: { template: { spec: { containers: [container, stranger] } } } }],
-  ["add an init container", { spec: { template: { spec: { initContainers: [stranger] } } } }],
-  ["use another account", {
+  ["add a container to the autoscaler's Pods", { spec: { template: { spec: { containers: [container, stranger] } } } }],
+  ["add an init container to the autoscaler's Pods", { spec: { template: { spec: { initContainers: [stranger] } } } }],
+  ["use another ServiceAccount for the autoscaler", {
     spec: { template: { spec: { serviceAccountName: "clusterrole-aggregation-controller" } } },
   }],
-  ["mount a Secret", { spec: { template: { spec: { volumes: [{ name: "a", secret: { secretName: "b" } }] } } } }],
-  ["move the autoscaler to a node", { spec: { template: { spec: { nodeName: "w-1" } } } }],
+  ["mount a Secret in the autoscaler's Pods", {
+    spec: { template: { spec: { volumes: [{ name: "a", secret: { secretName: "b" } }] } } },
+  }],
+  ["bind the autoscaler's Pods to a node", { spec: { template: { spec: { nodeName: "w-1" } } } }],
   ["label the autoscaler's Pods", { spec: { template: { metadata: { labels: { app: "autoscaler", more: "x" } } } } }],
-  ["change the Deployment's owner", { metadata: { labels: { owner: "mine" } } }],
+  ["change a label of the autoscaler's Deployment", { metadata: { labels: { owner: "mine" } } }],
 ];
 
 function patched(one: object): object {
@@ -209,7 +216,7 @@ Deno.test("fault S2: the worker may change only its own fields of nodes and of c
     };
     await allows(node, needed, true);
     await allows(node, [...hostile, ...handedOver], false);
-    await t.step("without a cloud the worker may not change a Deployment at all", async () => {
+    await t.step("the worker cannot change any Deployment if the cloud setting is not set", async () => {
       match(await refusalOf(api, deployment, { spec: { replicas: 1 } }), /403/);
     });
     await installCloud(server);

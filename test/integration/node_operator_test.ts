@@ -14,11 +14,11 @@ const autoscaler = { namespace: "kube-system", name: "constellation-cluster-auto
 const components = "constellation.edgeless.systems/kubernetes-components";
 
 const stories: [name: string, story: (world: World) => Promise<void>][] = [
-  ["JN1 the record is first, and the worker is killed before the node appears", comesLater],
-  ["JN2 the node is first", wasThere],
-  ["JN3 no node appears before the deadline", neverComes],
-  ["AS1 to AS3 the autoscaler is turned on and off", isSwitched],
-  ["AS4 to AS7 the autoscaler gets the groups that it may scale", isTold],
+  ["JN1 the JoiningNode is created before its node, and the worker process is killed in between", comesLater],
+  ["JN2 the node exists before its JoiningNode", wasThere],
+  ["JN3 no node appears before the deadline of a JoiningNode", neverComes],
+  ["AS1 to AS3 an AutoscalingStrategy turns the autoscaler on and off", isSwitched],
+  ["AS4 to AS7 the autoscaler's command names the groups that it may scale", isTold],
 ];
 
 testInWorld("node operator: Ostler manages joining nodes and the autoscaler in its place", {}, async (world, t) => {

@@ -27,12 +27,15 @@ interface Scene {
 }
 
 const stories: [name: string, story: (scene: Scene) => Promise<void>][] = [
-  ["A15 unsigned it is refused; signed it is accepted on request", isSigned],
-  ["another key refuses it, and the first one admits it again", changesKeys],
-  ["a moved tag changes nothing until a request, and the previous digest stays in the history", moves],
-  ["its provenance is in the status", isAttested],
-  ["A15 an identity admits it without a key, and no other identity does", isKeyless],
-  ["a registry that is down changes nothing, and a new image is unknown until it is back", isAway],
+  ["A15 an unsigned image is refused, and accepted on request once it is signed", isSigned],
+  ["an image is refused when the spec names another key, and accepted again with the first key", changesKeys],
+  [
+    "a tag that moves to a new digest changes nothing until a check is requested; the previous digest stays in the history",
+    moves,
+  ],
+  ["the provenance of an image is in its status", isAttested],
+  ["A15 without a key, an image is accepted if the identity of the spec signed it, and no other identity", isKeyless],
+  ["while the registry is down an accepted image stays accepted, and a new image is unknown", isAway],
   ["the API server refuses an invalid spec", isChecked],
 ];
 

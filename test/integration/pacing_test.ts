@@ -10,7 +10,10 @@ import type { World } from "./world.ts";
 const zones = ["a", "b"];
 
 testInWorld("rollOutMachineDeployment: keeps the pace of its policy", { script: { zones } }, async (world, t) => {
-  await t.step("a pause sent while the worker is dead works when it is back", () => pauses(world));
+  await t.step(
+    "a pause that is requested while the worker is down takes effect when the worker runs again",
+    () => pauses(world),
+  );
   await t.step("two pools share a budget of one machine", () => shares(world));
   await t.step("zones are replaced one after another", () => zoneByZone(world));
 });

@@ -32,11 +32,17 @@ testInWorld(
       "a profile in the other template language with the same output changes no machine",
       () => switches(world),
     );
-    await t.step("a Go template renders the recorded bytes, with one or two tokens of a label", () => matches(world));
-    await t.step("another API address and another CA reach the kubeconfig, and the Rollout has both CA bundles", () => {
-      return moves(world);
-    });
-    await t.step("a deletion removes everything that was made", () => deletes(world));
+    await t.step(
+      "a Go template renders the user-data that Operating System Manager rendered, with one or two tokens of a label",
+      () => matches(world),
+    );
+    await t.step(
+      "a new API address and a new CA are written into the kubeconfig, and the Rollout has both CA bundles",
+      () => {
+        return moves(world);
+      },
+    );
+    await t.step("the deletion of a pool removes all objects that Ostler created for it", () => deletes(world));
   },
 );
 

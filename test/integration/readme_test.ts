@@ -48,7 +48,7 @@ testInWorld(
   async (world, t) => {
     const commands = commandsOf("Inspect and control");
     assert.ok(commands.length >= 10, `Found only ${commands.length} commands`);
-    await t.step("commands for a running rollout", () => operate(world, commands));
+    await t.step("the documented commands for a running rollout succeed", () => operate(world, commands));
     await world.remove(poolPath("pool"));
     await world.until("the pool to go", async () => (await world.get(poolPath("pool"))) === undefined, 120);
     await t.step("the command for a halted rollout continues it", () => goesOn(world));

@@ -14,7 +14,10 @@ testInWorld("repair: replaces unhealthy machines by policy", {}, async (world, t
   await world.untilPhase("pool", "Converged");
   await t.step("a node that stays NotReady is replaced, without a rollout", () => replacesNotReady(world));
   await t.step("a node with a bad condition is replaced", () => replacesCondition(world));
-  await t.step("while two of three are unhealthy, none is replaced until one recovers", () => stopsAtTooMany(world));
+  await t.step(
+    "while two of three machines are unhealthy, no machine is replaced until one recovers",
+    () => stopsAtTooMany(world),
+  );
   await t.step("a machine of a rolling pool is repaired too, within the budget", () => repairsRolling(world));
 });
 

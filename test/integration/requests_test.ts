@@ -21,7 +21,7 @@ const renewed = ["pool-1", "pool-2", "pool-3", "pool-4", "pool-5"];
 const pools = 20;
 const idleSeconds = 30;
 
-Deno.test("requests: one change of a pool without machines takes at most 16, a renewal at most 12, and an idle fleet reads no pool", async () => {
+Deno.test("requests: a change of a pool without machines needs at most 16, a renewal at most 12, and no idle pool is read", async () => {
   await withWorld({ audited: ourUsers }, async (world) => {
     for (let nth = 0; nth < pools; nth++) {
       await world.create(poolsPath(), machineDeployment({ name: `pool-${nth}`, replicas: 0 }));

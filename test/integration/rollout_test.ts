@@ -14,10 +14,10 @@ testInWorld("rollOutMachineDeployment: keeps its promises under load, with a kil
   await t.step("creates the pool, and three machines join", () => create(world));
   await secrets.collect();
   await t.step(
-    "the token of a booting machine reads two secrets, writes its report and does nothing else",
+    "the token of a booting machine can only read its two Secrets and write its boot report",
     () => isNarrow(world),
   );
-  await t.step("rolls one by one while a worker dies", () => roll(world, secrets));
+  await t.step("replaces machines one by one while a worker process is killed", () => roll(world, secrets));
   await t.step("renews credentials without touching a machine", () => renew(world));
   await secrets.collect();
   await t.step("scales up without holding a machine", () => scale(world));

@@ -56,8 +56,14 @@ testInWorld(
     for (const each of cases) {
       await t.step(`${each.reason}: ${each.name}`, () => haltsAndGoesOn(world, each));
     }
-    await t.step("KubeletVersionInvalid keeps what is published", () => keepsPublished(world));
-    await t.step("NameCollision refuses the second and keeps the first", () => refusesCollision(world));
+    await t.step(
+      "the published config stays when a pool is halted with KubeletVersionInvalid",
+      () => keepsPublished(world),
+    );
+    await t.step(
+      "a second pool with colliding names is refused with NameCollision, and the first pool keeps its objects",
+      () => refusesCollision(world),
+    );
     await t.step("a pool without replicas gets its secrets and is converged", () => publishesForNobody(world));
     await t.step("a missing replica count means one machine", () => countsOne(world));
   },

@@ -99,7 +99,7 @@ Deno.test("CRDs of the Constellation node operator: its objects and statuses are
     for (const sample of samples.filter((sample) => sample !== bare)) {
       await t.step(`${sample.kind} ${sample.metadata.name} is unchanged`, () => staysAsItStood(api, sample));
       await t.step(
-        `${sample.kind} ${sample.metadata.name} accepts Ostler's status, and its operator's again`,
+        `${sample.kind} ${sample.metadata.name} accepts Ostler's status, and then the operator's status again`,
         async () => {
           await writeStatus(api, sample, ours);
           await writeStatus(api, sample, sample.status ?? {});
@@ -114,7 +114,7 @@ Deno.test("CRDs of the Constellation node operator: its objects and statuses are
   });
 });
 
-Deno.test("CRD of a NodeVersion: accepts the certificates of a real API server, the condition and its Event, and their removal", async () => {
+Deno.test("CRD of a NodeVersion: accepts the certificates of a real API server in its status, with condition and Event, and their removal", async () => {
   await withApi(async ({ api, kubeconfig, apiServer }) => {
     await applyObjects(kubeconfig, definitions);
     const version = { apiVersion: "update.edgeless.systems/v1alpha1", kind: "NodeVersion", metadata: { name: "v" } };

@@ -9,7 +9,7 @@ import { withApi } from "./bare_api.ts";
 
 const folder = new URL("../replay/manifests/", import.meta.url);
 
-Deno.test("upgrade: an API server accepts this version over each recorded one", async (t) => {
+Deno.test("upgrade: an API server accepts this version's manifests over those of each recorded version", async (t) => {
   const { helm } = await resolveTools(["helm"]);
   const after = await chartObjects({ helm, set: plainValues });
   ok(after.length > 40);

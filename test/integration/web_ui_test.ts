@@ -26,10 +26,10 @@ const policy = {
 const join = { instance: "20s", address: "20s", registered: "20s", ready: "20s", attempts: 0 };
 
 const pages: [string, (world: World, browser: Browser) => Promise<void>][] = [
-  ["a running rollout: machines, and what blocks them", running],
-  ["a soaking rollout: until when, and how to end it", soaking],
-  ["a halted rollout: why, what is held, and what to do", halted],
-  ["a rolled back rollout: from what, and why", rolledBack],
+  ["a running rollout: shows its machines, and what blocks them", running],
+  ["a soaking rollout: shows when the soak ends, and how to end it earlier", soaking],
+  ["a halted rollout: shows why it halted, what is held, and what to do", halted],
+  ["a rolled back rollout: shows from which revision, and why", rolledBack],
 ];
 
 const name = "details: describe a run in the web UI without opening an event";

@@ -15,15 +15,18 @@ const configsPath = "/apis/operatingsystemmanager.k8c.io/v1alpha1/namespaces/kub
 
 testInWorld("webhook: refuses what would fail later, and blocks nothing when it is down", {}, async (world, t) => {
   const webhook = await startWebhook(world.site.stack);
-  await t.step("kubectl shows file and line of a profile that fails on a provider", () => refusesProfile(world));
+  await t.step(
+    "kubectl shows file and line when a profile fails to render for one cloud provider",
+    () => refusesProfile(world),
+  );
   await t.step(
     "a MachineDeployment without a profile gets the default, and its other fields are unchanged",
     () => choosesProfile(world),
   );
-  await t.step("an unknown field of a provider config is named", () => namesField(world));
-  await t.step("only Ostler changes a config", () => keepsConfig(world));
+  await t.step("the refusal of a provider config names its unknown field", () => namesField(world));
+  await t.step("only Ostler can change an OperatingSystemConfig", () => keepsConfig(world));
   await webhook.stop();
-  await t.step("without the webhook no profile can be written, and pools continue", () => goesOnWithout(world));
+  await t.step("while the webhook is down no profile can be written, and pools continue", () => goesOnWithout(world));
 });
 
 async function refusesProfile(world: World): Promise<void> {

@@ -75,7 +75,7 @@ machineTest(
         await Promise.all([checkSecondBoot(debian), checkSecondRun(ubuntu)]);
       });
       await onBoth("all files are still as published", checkWrittenFiles);
-      await t.step("a machine that cannot join reports why, and the verdict repeats that", async () => {
+      await t.step("a machine that cannot join reports why, and the Rollout repeats the cause", async () => {
         const stuck = await FaultView.of({ world, host, pool: "no-package" });
         await saysWhy(stuck, "noPackage");
         await isGivenUp(stuck, "noPackage");

@@ -93,11 +93,11 @@ machineTest(
     await withIgnition(async (ground) => {
       const bootstrap = asSpec3(named(await flatcarUserData("bootstrap"), "flatcar-1"));
       const machine = await ground.boot("flatcar-1", JSON.stringify(bootstrap));
-      await t.step("the first phase of osp-flatcar exists, and systemd starts it", async () => {
+      await t.step("Ignition writes the first phase of osp-flatcar, and systemd starts it", async () => {
         await until(machine, "grep -qs 'try 1 of' /run/ostler/bootstrap.errors");
         await assertBrought(machine, bootstrap);
       });
-      await t.step("the second phase exists after Ignition has run once more", async () => {
+      await t.step("Ignition writes the second phase when it runs again, and systemd starts it", async () => {
         const provisioning = asSpec3(await flatcarUserData("provisioning"));
         await bootAgainWith(machine, provisioning);
         await until(machine, "grep -qs 'try 1 of' /run/ostler/setup.errors");

@@ -78,7 +78,7 @@ const machines: Fault[] = [
     to: "const victim = from.findLast((each) => !taken.has(each.id) && fits(each));",
     caughtBy: {
       file: "test/unit/workflows/policy/plan_turn_test.ts",
-      filter: "planTurn: chooses from the oldest template",
+      filter: "planTurn: chooses a machine of the oldest template",
     },
   },
   {
@@ -88,7 +88,7 @@ const machines: Fault[] = [
     to: "return true;",
     caughtBy: {
       file: "test/unit/workflows/policy/plan_turn_test.ts",
-      filter: "planTurn: drains no machine while machine-controller may remove another one",
+      filter: "planTurn: drains no machine while an old machine is not Ready",
     },
   },
   {
@@ -108,7 +108,7 @@ const machines: Fault[] = [
     to: "",
     caughtBy: {
       file: "test/workflow/trouble_test.ts",
-      filter: "treats no machine as late because of a time without reads",
+      filter: "does not count a time without reads of the API towards the deadline of a machine",
     },
   },
   {
@@ -138,7 +138,8 @@ const machines: Fault[] = [
     to: 'return verdict(isOver ? "Failed" : "Inconclusive", last.message);',
     caughtBy: {
       file: "test/unit/activities/gates/await_gates_test.ts",
-      filter: "awaitGates: fails at its deadline for what was false, and is inconclusive for what was never measured",
+      filter:
+        "awaitGates: at the deadline, fails a gate whose last measurement was false, and is Inconclusive for a gate without a measurement",
     },
   },
   {
@@ -264,7 +265,7 @@ const publishing: Fault[] = [
   const fence = await put(bootstrap, userDataKey, texts.bootstrap);
   const write = (place: Standing, key: string, text: string): Promise<Written> =>
     place === bootstrap ? Promise.resolve(fence) : put(place, key, text);`,
-    caughtBy: { file: "test/unit/activities/config/publish_config_test.ts", filter: "the fence last" },
+    caughtBy: { file: "test/unit/activities/config/publish_config_test.ts", filter: "the bootstrap Secret last" },
   },
   {
     name: "publishing: a secret is missing for a moment when its revision changes",
@@ -283,7 +284,8 @@ const publishing: Fault[] = [
     to: "the stored data differs from the written data: ${text}`);",
     caughtBy: {
       file: "test/unit/activities/config/secrecy_test.ts",
-      filter: "shows no secret when another text is stored in fleet-pool-kubelet-bootstrap-config",
+      filter:
+        "shows no secret when the stored data of Secret fleet-pool-kubelet-bootstrap-config differs from the written data",
     },
   },
   {
@@ -331,7 +333,7 @@ const groups: Fault[] = [
     to: "...{ group: groupId, token: `${order.id}-${crypto.randomUUID()}`, journal: journalOf(kube, order) },",
     caughtBy: {
       file: "test/unit/activities/backends/scaling_group/conformance_test.ts",
-      filter: "admit ends the same after an interruption",
+      filter: "admit has the same result when it is retried after an interruption",
     },
   },
   {
@@ -352,7 +354,7 @@ const groups: Fault[] = [
   return orderOf(await createRecord(kube, body, machine));`,
     caughtBy: {
       file: "test/unit/activities/backends/scaling_group/conformance_test.ts",
-      filter: "admit ends the same after an interruption",
+      filter: "admit has the same result when it is retried after an interruption",
     },
   },
   {

@@ -53,7 +53,7 @@ Deno.test("EtaEngine: renders the files of a phase in order and names the one th
   }
 });
 
-Deno.test("EtaEngine: refuses to print what is not text", () =>
+Deno.test("EtaEngine: refuses to print a value that is not text", () =>
   withEngine(async (render) => {
     assert.equal(await faultOf(render("<%= undefined %>")), "line 1: cannot print undefined");
     assert.equal(await faultOf(render("<%= it.empty %>")), "line 1: cannot print null");
@@ -100,14 +100,14 @@ Deno.test("EtaEngine: stops everything that a template starts", () =>
     assert.equal(await render("<% import('node:fs').then((fs) => fs.readFileSync('/etc/passwd')); %>none"), "none");
   }));
 
-Deno.test("EtaEngine: stops an endless template and continues", () =>
+Deno.test("EtaEngine: stops an endless template, and still renders a template that waited", () =>
   withEngine(async (render) => {
     const [fault, waiting] = await Promise.all([faultOf(render("<% for (;;); %>")), render("<%= it.name %>")]);
     assert.equal(fault, "it did not finish within 250 ms");
     assert.equal(waiting, "pool");
   }, { renderMs: 250 }));
 
-Deno.test("EtaEngine: finds the endless file among the others of its phase, also by memory", async () => {
+Deno.test("EtaEngine: names the file of a phase whose template never ends, or allocates memory without end", async () => {
   const engine = new EtaEngine({ renderMs: 250, searchMs: 60_000, heapMiB: 16 });
   const fileOf = (...templates: string[]): Promise<string | undefined> => {
     const files = templates.map((template, index) => ({ path: `/${index}`, template }));
@@ -204,7 +204,7 @@ Deno.test("EtaEngine: ends a template that makes one text larger than its heap",
     assert.match(fault, /memory limit is 128 MiB/);
   }));
 
-Deno.test("EtaEngine: ends a cancelled render at once, even one that waits, and continues", async () => {
+Deno.test("EtaEngine: ends a cancelled render immediately, even while it waits for a process, and renders the next template", async () => {
   const engine = new EtaEngine({ processes: 1, renderMs: 60_000 });
   const render = (template: string, signal?: AbortSignal): Promise<string[]> =>
     engine.render({ scope: "one", files: [{ path: "f", template }], snippets: {}, data: { n: 7 } }, signal);

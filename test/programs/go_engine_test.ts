@@ -96,7 +96,7 @@ Deno.test("GoEngine: gives templates no environment, network, clock or time zone
   );
 });
 
-Deno.test("GoEngine: returns equal text for equal input, even if Go is random", async () => {
+Deno.test("GoEngine: returns equal text for equal input, even from functions that return random text in Go", async () => {
   const template = `{{ uuidv4 }} {{ randAlphaNum 9 }} {{ randInt 0 1000000 }} {{ shuffle "abcdefgh" }} {{ randBytes 9 }}
 {{ bcrypt "p" }} {{ encryptAES "key" "text" }} {{ toString .HTTPProxy }} {{ list .HTTPProxy .MaxPods }}`;
   const data = { MaxPods: 110 };
@@ -199,7 +199,7 @@ Deno.test("GoEngine: refuses to make certificates, which would have expired long
   }
 });
 
-Deno.test("GoEngine: provides parameters, and shows them nowhere else", async () => {
+Deno.test("GoEngine: provides parameters as .Parameters, and leaves them out when all data is printed", async () => {
   const data = { Parameters: { size: 3, share: 0.5, on: true, mirrors: ["a", "b"] } };
   const template = `{{ with .Parameters }}{{ eq .size 3 }} {{ add .size 1 }} {{ .share }} {{ .on }}{{ end }}`;
   assert.equal(await render(template, { data }), "true 4 0.5 true");
@@ -247,7 +247,7 @@ Deno.test("GoEngine: stops an endless template, while others continue", () =>
     // do not suffice on a busy machine.
   }, { renderMs: 2_000 }));
 
-Deno.test("GoEngine: finds the endless file among the others of its phase", async () => {
+Deno.test("GoEngine: names the file of a phase whose template never ends", async () => {
   const engine = new GoEngine({ renderMs: 250, searchMs: 60_000 });
   const endless = `{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}`;
   const fileOf = (snippets: Record<string, string>, ...templates: string[]): Promise<string | undefined> => {

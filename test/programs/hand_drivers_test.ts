@@ -39,7 +39,7 @@ for (const driver of ["bootc", "rpm-ostree"] as const) {
     deepEqual(await host.ordered(), []);
   });
 
-  Deno.test(`${driver}: treats another digest of the same name as another image, and boots an earlier one again (A2, A5)`, async () => {
+  Deno.test(`${driver}: treats a new digest of the same image name as a new image, and boots a previous digest again (A2, A5)`, async () => {
     await using host = await FakeOsHost.make(driver);
     for (const digest of [b, a, b]) {
       await host.give("Stage", { digest, token: `to-${digest.slice(-1)}` });
@@ -49,7 +49,7 @@ for (const driver of ["bootc", "rpm-ostree"] as const) {
     }
   });
 
-  Deno.test(`${driver}: retries a failed stage, which does not count as staged (A3)`, async () => {
+  Deno.test(`${driver}: a failed Stage leaves no image staged, and the next Stage retries it (A3)`, async () => {
     await using host = await FakeOsHost.make(driver);
     await host.put("fails_once", "error: pinging container registry registry.example: dial tcp: connection refused");
     equal(refusal(await host.give("Stage"))[0], "RegistryUnreachable");
@@ -118,7 +118,7 @@ for (const driver of ["bootc", "rpm-ostree"] as const) {
     deepEqual(digests(await host.give("Status")), [a, b, ""]);
   });
 
-  Deno.test(`${driver}: an outdated boot ID, or a late pod, boots nothing`, async () => {
+  Deno.test(`${driver}: an order with an outdated boot ID, or past its deadline, does not reboot the node`, async () => {
     await using host = await FakeOsHost.make(driver);
     await host.give("Stage");
     const late = { until: Date.now() - 5_000 };
@@ -157,7 +157,7 @@ for (const driver of ["bootc", "rpm-ostree"] as const) {
     equal(digests(await host.give("Status"))[0], a);
   });
 
-  Deno.test(`${driver}: boots at once without systemd, after its report`, async () => {
+  Deno.test(`${driver}: on a host without systemd, Apply reboots the host directly`, async () => {
     await using host = await FakeOsHost.make(driver);
     await Deno.remove(host.at("systemd"));
     await host.give("Stage");
@@ -182,7 +182,7 @@ Deno.test("check: finds kured by its process, because it is not a unit of the ho
   }
 });
 
-Deno.test("check: one unanswered call of systemd ends no download", async () => {
+Deno.test("Stage: one failed call of systemd does not end the download", async () => {
   await using host = await FakeOsHost.make("bootc");
   await host.put("takes_long", "");
   await host.put("systemd_fails_once", "");

@@ -21,7 +21,7 @@ Deno.test("RenderProcess: grants its code no permission at all", () =>
     for (const [what, result] of Object.entries(found)) assert.equal(result, "NotCapable", what);
   }));
 
-Deno.test("RenderProcess: excludes from a deadline the time when others had the processor", () =>
+Deno.test("RenderProcess: counts only the CPU time of a request, and not its waiting time, towards the limit of CPU time", () =>
   withProcess("./idle_child.ts", async (process) => {
     const patience = { limitMs: 60_000, processorMs: 300 };
     assert.deepEqual(await process.ask({ waitMs: 700 }, patience), ["done"]);
@@ -29,14 +29,14 @@ Deno.test("RenderProcess: excludes from a deadline the time when others had the 
     for (let ask = 0; ask < 3; ask++) assert.deepEqual(await process.ask({ workMs: 150 }, patience), ["done"]);
   }));
 
-Deno.test("RenderProcess: ends a render that used up its processor time, even after waiting", () =>
+Deno.test("RenderProcess: ends a render that exceeds its limit of CPU time, even if it waited first", () =>
   withProcess("./idle_child.ts", async (process) => {
     const asked = process.ask({ waitMs: 400, workMs: 60_000 }, { limitMs: 60_000, processorMs: 300 });
     await assert.rejects(asked, { name: "TemplateFault", message: "it did not finish within 300 ms" });
     assert.ok(process.isEnded);
   }));
 
-Deno.test("RenderProcess: waits no longer than the clock allows, and does not call that a runaway", () =>
+Deno.test("RenderProcess: fails with RenderTimeout, and not with TemplateFault, at the limit of wall-clock time", () =>
   withProcess("./idle_child.ts", async (process) => {
     const asked = process.ask({ waitMs: 60_000 }, { limitMs: 400, processorMs: 300 });
     await assert.rejects(asked, {
@@ -46,7 +46,7 @@ Deno.test("RenderProcess: waits no longer than the clock allows, and does not ca
     assert.ok(process.isEnded);
   }));
 
-Deno.test("latenessOf: uses the clock when the processor time is unknown", async () => {
+Deno.test("latenessOf: uses the wall-clock time when the CPU time is unknown", async () => {
   const late = await latenessOf({ limitMs: 60_000, processorMs: 200 }, undefined, new AbortController().signal);
   assert.equal(late?.message, "it did not finish within 200 ms");
 });

@@ -70,7 +70,7 @@ Deno.test("renewal hand: renews again after an hour, and replaces its mark in th
   equal((await readFile(pods.manifest("etcd"), "utf8")).match(/certificates-renewed/g)?.length, 1);
 });
 
-Deno.test("renewal hand: restarts no etcd where it runs elsewhere", async () => {
+Deno.test("renewal hand: restarts no etcd on a control plane without a static pod of etcd", async () => {
   await using scene = await begin({ without: ["etcd"] });
   await Deno.remove(scene.host.at("root/etc/kubernetes/pki/etcd/ca.key"));
   equal((await scene.host.renew())?.outcome, "Done");
@@ -87,7 +87,7 @@ Deno.test("renewal hand: outlives its pod, and the next pod with the same order 
   equal((await host.lines("started")).length, 1);
 });
 
-Deno.test("renewal hand: a crash between two restarts is completed by the next order, and nothing is repeated", async () => {
+Deno.test("renewal hand: after a crash between two restarts, the next order does the remaining restarts, and repeats nothing", async () => {
   await using scene = await begin();
   const { host, pods } = scene;
   pods.broken.add("etcd");
@@ -98,7 +98,7 @@ Deno.test("renewal hand: a crash between two restarts is completed by the next o
   deepEqual([await host.kubeadmCalls(), pods.begun, pods.violations], [["certs renew all"], [...parts], []]);
 });
 
-Deno.test("renewal hand: waits for the end of the previous pod, which answers meanwhile", async () => {
+Deno.test("renewal hand: fails with RestartFailed when the kubelet does not restart a static pod, although the old pod still answers", async () => {
   await using scene = await begin();
   const { host, pods } = scene;
   pods.isStopped = true;
@@ -106,7 +106,7 @@ Deno.test("renewal hand: waits for the end of the previous pod, which answers me
   deepEqual(pods.begun, []);
 });
 
-Deno.test("renewal hand: refuses a control plane without the key of an authority, and changes nothing", async () => {
+Deno.test("renewal hand: refuses a control plane without the key of one of its certificate authorities, and changes nothing", async () => {
   for (const key of ["ca", "front-proxy-ca", "etcd/ca"]) {
     await using scene = await begin();
     const { host, pods } = scene;
@@ -120,7 +120,7 @@ Deno.test("renewal hand: refuses a control plane without the key of an authority
   }
 });
 
-Deno.test("renewal hand: takes the success of a kubeadm that renewed nothing for a refusal", async () => {
+Deno.test("renewal hand: fails with AuthorityExternal when kubeadm succeeds without a renewal, because the CA is external", async () => {
   await using scene = await begin();
   await scene.host.put("is_external", "");
   match(refusal(await scene.host.renew()), /^AuthorityExternal: .*can.t be renewed/);
@@ -169,7 +169,7 @@ Deno.test("renewal hand: changes nothing on a node with manifests of another for
   deepEqual([await host.kubeadmCalls(), pods.begun], [[], []]);
 });
 
-Deno.test("renewal hand: does not begin beside a kubeadm of a person, or after its deadline", async () => {
+Deno.test("renewal hand: does not begin while a person runs kubeadm, or after its deadline", async () => {
   await using scene = await begin();
   const { host } = scene;
   match(

@@ -45,7 +45,7 @@ async function logOf(sandbox: BootSandbox): Promise<string[]> {
   return (await sandbox.read("/log") ?? "").trim().split("\n");
 }
 
-Deno.test("phase two: makes a node, in steps that it reports, and deletes its token", async () => {
+Deno.test("phase two: turns the machine into a node, reports each step, and deletes its token", async () => {
   await using sandbox = await machine("osp-ubuntu");
   await sandbox.write("/etc/fstab", "LABEL=root / ext4 defaults 0 1\n/swap none swap sw 0 0\n");
   const { code, stdout, stderr } = await sandbox.run("/opt/bin/setup");
@@ -72,7 +72,7 @@ Deno.test("phase two: makes a node, in steps that it reports, and deletes its to
   assert.match(await sandbox.read("/etc/fstab") ?? "", /^LABEL=root .*\n# disabled for the kubelet: \/swap none swap/);
 });
 
-Deno.test("fault S1: phase two deletes the bootstrap kubeconfig once the kubelet has its own certificate, not its kubeconfig", async () => {
+Deno.test("fault S1: phase two deletes the bootstrap kubeconfig only when the kubelet has its own certificate; the kubelet's own kubeconfig is not enough", async () => {
   await using sandbox = await machine("osp-ubuntu");
   await sandbox.command("journalctl", `echo 'E1121 19:06:00.1 17 x.go:1] "No valid client certificate is found"'`);
   const waits = [...Array(100).fill("waiting"), "auto-restart", "start", ...Array(28).fill("waiting"), "running"];
@@ -169,7 +169,7 @@ echo "\${logs[0]}"
 ((\${#logs[@]} == 1)) || printf '%s\\n' "\${logs[@]:1}" >"$SANDBOX/kubelet-logs"
 `;
 
-Deno.test("fault E15: phase two: a kubelet that misses containerd does not count, and the refused config is named", async () => {
+Deno.test("fault E15: phase two: reports the setting that the kubelet rejects, and not its earlier failures to connect to containerd", async () => {
   await using sandbox = await machine("osp-debian", { provider: { operatingSystem: "debian" } });
   await sandbox.command("journalctl", kubeletLogs);
   await sandbox.write("/kubelet-states", "start\nauto-restart\nauto-restart\nfailed\nstart\nauto-restart\n");
@@ -182,7 +182,7 @@ Deno.test("fault E15: phase two: a kubelet that misses containerd does not count
   assert.equal(starts.length, 2);
 });
 
-Deno.test("fault E15: phase two: starts the kubelet only once containerd listens, and reports a containerd that does not", async () => {
+Deno.test("fault E15: phase two: starts the kubelet only once containerd listens, and fails with containerd's error if it never listens", async () => {
   await using sandbox = await machine("osp-debian", { provider: { operatingSystem: "debian" } });
   await Deno.remove(`${sandbox.root}/run/containerd/containerd.sock`);
   await Deno.remove(`${sandbox.root}/commands/sleep`);
@@ -208,7 +208,7 @@ Deno.test("fault E15: phase two: starts the kubelet only once containerd listens
   );
 });
 
-Deno.test("fault E15: phase two: the boot report keeps the cause that repeats, until another one does", async () => {
+Deno.test("fault E15: phase two: the boot report keeps a cause that repeated until another cause repeats", async () => {
   await using sandbox = await machine("osp-debian", { provider: { operatingSystem: "debian" } });
   await using first = await BootSandbox.create("osp-debian", "bootstrap", renderFacts());
   const runPhase = await first.read("/opt/bin/run-phase") ?? "";

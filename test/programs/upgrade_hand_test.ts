@@ -42,13 +42,13 @@ Deno.test("upgrade hand: plans, fetches, upgrades and restarts, each once howeve
   }
 });
 
-Deno.test("upgrade hand: upgrades another control plane with `kubeadm upgrade node`", async () => {
+Deno.test("upgrade hand: the order Node runs `kubeadm upgrade node` once, however often it is given", async () => {
   await using host = await FakeUpgradeHost.make();
   await done(host, "Fetch", "Node", "Node");
   deepEqual(await host.kubeadmCalls(), ["upgrade node"]);
 });
 
-Deno.test("upgrade hand: needs a fetched file for every later order", async () => {
+Deno.test("upgrade hand: refuses Apply, Node and Kubelet with NotFetched before Fetch", async () => {
   await using host = await FakeUpgradeHost.make();
   for (const verb of ["Apply", "Node", "Kubelet"] as const) {
     equal(refusal(await host.give(verb))[0], "NotFetched");
@@ -118,7 +118,7 @@ Deno.test("upgrade hand: reports a stalled or missing download, and resumes a cu
   match(host.requests.join(), /^[1-9][0-9]*,,$/);
 });
 
-Deno.test("upgrade hand: begins again where a server cannot resume, or has other content by now", async () => {
+Deno.test("upgrade hand: downloads a file again from its start if the server cannot resume, or its content has changed", async () => {
   for (const serving of ["ignores ranges", "whole"] as const) {
     await using host = await FakeUpgradeHost.make();
     host.serving = "cut";
@@ -132,7 +132,7 @@ Deno.test("upgrade hand: begins again where a server cannot resume, or has other
   }
 });
 
-Deno.test("upgrade hand: removes components of other versions once it has those of its own", async () => {
+Deno.test("upgrade hand: removes components with other hashes once it has fetched those of its order", async () => {
   await using host = await FakeUpgradeHost.make();
   await done(host, "Fetch");
   const before = host.components().map(({ hash }) => hash.slice("sha256:".length));
@@ -180,7 +180,7 @@ Deno.test("upgrade hand: another order waits until the kubeadm of an earlier one
   equal(await host.get("stopped"), "");
 });
 
-Deno.test("upgrade hand: does not begin beside a kubeadm that a person has started", async () => {
+Deno.test("upgrade hand: does not begin while a person runs kubeadm", async () => {
   await using host = await FakeUpgradeHost.make();
   await done(host, "Fetch");
   await host.put("comms", "systemd\nkubelet\nkubeadm\n");
@@ -253,7 +253,7 @@ for (
   });
 }
 
-Deno.test("upgrade hand: a swap outlives its pod, and is completed after a power failure", async () => {
+Deno.test("upgrade hand: the replacement of the kubelet continues when its pod is killed, and is completed after a power failure", async () => {
   await using host = await FakeUpgradeHost.make();
   await done(host, "Fetch");
   await killed(host, "Kubelet", async () => (await host.lines("started")).length === 1);

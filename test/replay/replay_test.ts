@@ -52,7 +52,7 @@ function inputOf(name: string): { carried?: object } {
   return JSON.parse(atob(data)) as { carried?: object };
 }
 
-Deno.test("fault E13: each workflow has a recorded history, and one run of a MachineDeployment began with carried state", () => {
+Deno.test("fault E13: each workflow has a recorded history, and one history of a MachineDeployment begins with the state of a previous run", () => {
   const folders = Object.keys(workflows).map((name) =>
     name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
   );

@@ -161,7 +161,7 @@ export const groups: Record<string, Group> = {
     together: {
       processes: 3,
       files: [
-        ...named("integration", ["web_ui", "repair", "readme", "pacing", "stories/window", "gates", "os_image"]),
+        ...named("integration", ["web_ui", "repair", "readme", "pacing", "gates", "os_image"]),
         ...named("integration", ["rollout", "in_place", "gitops"]),
         ...named("integration/stories", ["bad_image", "pdb"]),
         ...named("integration", ["keep_machines", "trouble", "webhook", "node_operator", "deletion", "fleet_lock"]),

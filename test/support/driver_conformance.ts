@@ -63,18 +63,28 @@ export function conforms(title: string, open: Open): void {
     }
   }
   test("K7 remove: deletes an instance once, however often it is called", removesOnce);
-  test("remove: replaces an instance without shrinking, and keeps the size", replaces);
+  test(
+    "remove: replaces the instance and keeps the size of the group, if the removal does not shrink the group",
+    replaces,
+  );
   test("K8 order: makes one instance for a repeated token, and two for two tokens (K16)", ordersByToken);
-  test("K9, K12 order: a hidden instance is Absent, and a repeated order makes no other", seesLate, {
-    hidesNew: true,
-  });
-  test("K10 order: refuses at the maximum size, and keeps the size", isFull);
+  test(
+    "K9, K12 order: a new instance that the cloud does not list yet is Absent, and a repeated order makes no second instance",
+    seesLate,
+    {
+      hidesNew: true,
+    },
+  );
+  test("K10 order: refuses when the group has its maximum size, and keeps the size", isFull);
   test("K10 order: reports missing capacity, and keeps the size", hasNoRoom, { capacity: 2 });
   test("order: refuses a token that is too long before any change", refusesTooLong);
   test("K17 boot: the group boots the requested image, and a previous template can be used again", goesBack);
-  test("K18 boot: makes no template for the current image, and uses an equal one", takesEqual);
-  test("K21 group IDs: are equal in any case", anyCase);
-  test("missing objects: are Absent, or refused", absent);
+  test(
+    "K18 boot: makes no template for the image that the group boots, and reuses an equal existing template",
+    takesEqual,
+  );
+  test("K21 group IDs: are equal if they differ only in upper and lower case", anyCase);
+  test("missing objects: reads return undefined, a removal returns Gone, and all other calls are refused", absent);
 }
 
 /** The verbs of a driver under interruption: each continues from any state that an earlier attempt has created. */

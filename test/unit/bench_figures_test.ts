@@ -15,7 +15,7 @@ Deno.test("growthOf: returns the exponent with which a value grows with size", (
   assert.equal(growthOf(grown(1).slice(0, 1)), undefined);
 });
 
-Deno.test("beside: puts both columns into one row, and growths returns each", () => {
+Deno.test("beside: joins the values of both systems into one row per size, and growths returns the growth of each system", () => {
   const figures = beside([
     ...[...backlog("Ostler", 100, 4), ...backlog("Ostler", 200, 8)],
     ...[...backlog("OSM", 100, 2), ...backlog("OSM", 200, 2)],
@@ -28,14 +28,14 @@ Deno.test("beside: puts both columns into one row, and growths returns each", ()
   assert.ok(Math.abs(Ostler - 1) < 1e-9 && OSM === 0);
 });
 
-Deno.test("tableOf: shows the ratio of a row, and the growth at its largest size", () => {
+Deno.test("tableOf: shows the ratio of both systems in a row, and the growth in the row of the largest size", () => {
   const figures = beside([...backlog("Ostler", 100, 4), ...backlog("Ostler", 200, 8), ...backlog("OSM", 200, 2)]);
   const [, , small = "", large = ""] = tableOf(figures).split("\n").map((line) => line.replaceAll(/ +/g, " "));
   assert.equal(small, "| backlog: time | 100 | s | | 4.00 | | | |");
   assert.equal(large, "| backlog: time | 200 | s | 2.00 | 8.00 | | 4.00 | Ostler 1.00 |");
 });
 
-Deno.test("median, quantile: return a measured value", () => {
+Deno.test("median, quantile: return one of the measured values, and NaN without values", () => {
   assert.equal(median([9, 1, 5]), 5);
   assert.equal(quantile([1, 2, 3, 4], 0.99), 4);
   assert.ok(Number.isNaN(median([])));

@@ -13,7 +13,7 @@ async function* filesIn(folder: string): AsyncGenerator<string> {
   }
 }
 
-Deno.test("fault U8: dependencies: each is imported by the product", async () => {
+Deno.test("fault U8: dependencies: Ostler imports each dependency outside of the tests", async () => {
   const unused = new Set(Object.keys(manifest.dependencies));
   for (const folder of folders) {
     for await (const path of filesIn(folder)) {

@@ -19,7 +19,7 @@ interface Example {
 const objects = names.flatMap((name) => parseAllDocuments(textOf(name)).map((each) => each.toJS() as Example));
 const ofKind = (kind: string): Example[] => objects.filter((each) => each.kind === kind);
 
-Deno.test("examples: the profile is valid, and renders for the example of a MachineDeployment", async () => {
+Deno.test("examples: the example profile is valid, and renders for the example MachineDeployment", async () => {
   using terminal = new FakeTerminal(files);
   const { code, out } = await terminal.run(["validate", "osp-acme.yaml"]);
   assert.equal(code, 0, out);
@@ -36,7 +36,7 @@ Deno.test("examples: policies and NodePools are valid", () => {
   for (const { spec } of ofKind("NodePool")) NodePool.shape.spec.parse(spec);
 });
 
-Deno.test("examples: README names each of them", () => {
+Deno.test("examples: README.md names each example file", () => {
   const readme = textOf("README.md");
   assert.deepEqual(names.filter((name) => !readme.includes(`\`${name}\``)), []);
 });

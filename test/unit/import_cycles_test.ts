@@ -11,7 +11,7 @@ function house(): Map<string, string> {
   return new Map(paths.map((path) => [path.replaceAll("\\", "/"), readFileSync(`${root}${path}`, "utf8")]));
 }
 
-Deno.test("modules: none needs itself through others, not even as a type", () => {
+Deno.test("modules: no module imports itself through other modules, not even as a type", () => {
   const modules = house();
   deepEqual([modules.size > 500, importCycles(modules)], [true, []]);
 });
@@ -28,7 +28,7 @@ Deno.test("importCycles: finds a cycle of values, of types, of exports and of im
   deepEqual(importCycles(modules), [["a/one.ts", "b/four.ts", "b/three.ts", "b/two.ts"]]);
 });
 
-Deno.test("importCycles: distinguishes two cycles, and leaves out what only leads to one", () => {
+Deno.test("importCycles: returns two separate cycles, and omits a module that only imports modules of a cycle", () => {
   const modules = new Map([
     ["start.ts", 'import "./one.ts";\nimport "./three.ts";'],
     ["one.ts", 'import "./two.ts";'],

@@ -9,20 +9,20 @@ import { planted } from "../planted/working_copy.ts";
 
 const path = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url));
 
-Deno.test("faults: each text occurs exactly once in its file, and changes it", () => {
+Deno.test("faults: the text that each fault replaces occurs exactly once in its file, and the replacement differs", () => {
   for (const fault of faults) {
     const text = readFileSync(path(fault.file), "utf8");
     equal(planted(text, fault) === text, false, fault.name);
   }
 });
 
-Deno.test("faults: each catching test is a file of a group of tests, and no name occurs twice", () => {
+Deno.test("faults: each names an existing test file that belongs to a group of tests, and no two have the same name", () => {
   const missing = faults.filter(({ caughtBy: { file } }) => !existsSync(path(file)) || allowedTo(file).length === 0);
   deepEqual(missing.map(({ name }) => name), []);
   equal(new Set(faults.map(({ name }) => name)).size, faults.length);
 });
 
-Deno.test("planted: refuses a text that is missing, or occurs twice", () => {
+Deno.test("planted: refuses a fault whose text is missing from the file, or occurs twice in it", () => {
   for (const text of ["none", "a fault, a fault"]) {
     throws(() => planted(text, { file: "f.ts", from: "a fault", to: "" }), /Failed to plant a fault in "f.ts"/);
   }
@@ -33,17 +33,21 @@ const report = (body: string): string =>
 
 for (
   const [what, junit, is] of [
-    ["an assertion", report('<failure message="Uncaught AssertionError: 2 == 1">'), "Caught"],
+    ["a failed assertion", report('<failure message="Uncaught AssertionError: 2 == 1">'), "Caught"],
     [
-      "a wait that ends",
+      "a wait that times out",
       report('<failure message="Error: Timed out after 1 s waiting for a join: last seen: false">'),
       "Caught",
     ],
-    ["another error", report('<failure message="Error: HTTP 500">'), "Missed"],
-    ["a fault that does not run", report('<failure message="ReferenceError: x is not defined">'), "Unusable"],
-    ["a pass", report(""), "Missed"],
-    ["no test of that name", report("<skipped/>"), "Unusable"],
-    ["no report", undefined, "Unusable"],
+    ["an error that is neither an assertion nor a timeout", report('<failure message="Error: HTTP 500">'), "Missed"],
+    [
+      "a fault that makes the code throw a ReferenceError",
+      report('<failure message="ReferenceError: x is not defined">'),
+      "Unusable",
+    ],
+    ["a passed test", report(""), "Missed"],
+    ["a skipped test, because no test has that name", report("<skipped/>"), "Unusable"],
+    ["a missing report", undefined, "Unusable"],
   ] as const
 ) {
   Deno.test(`verdictOf: returns ${is} for ${what}`, () => equal(verdictOf({ junit, output: "" }).is, is));

@@ -33,7 +33,7 @@ Deno.test("docs/reference/deadlines.md: lists the deadlines with their defaults"
   assert.deepEqual(told, coded);
 });
 
-Deno.test("docs/how-to/operate.md: has a remedy for every reason to halt, and for no other", async () => {
+Deno.test("docs/how-to/operate.md: has a remedy for every reason of a halted rollout, and for no other reason", async () => {
   const source = await read("workflows/contracts/publication.ts");
   const union = (name: string): string[] => {
     const [, block = ""] = new RegExp(`type ${name} =([^;]*);`).exec(source) ?? [];
@@ -48,7 +48,7 @@ Deno.test("docs/how-to/operate.md: has a remedy for every reason to halt, and fo
   assert.deepEqual(told.sort(), coded);
 });
 
-Deno.test("docs/how-to/operate.md: has a remedy for every block", async () => {
+Deno.test("docs/how-to/operate.md: has a remedy for every reason of a blocked rollout", async () => {
   const source = await read("workflows/policy/turn.ts");
   const [, block = ""] = /interface Blocked {([^}]*)until/.exec(source) ?? [];
   const coded = [...block.matchAll(/\| "(\w+)"/g)].map(([, reason = ""]) => reason);

@@ -28,7 +28,7 @@ const examples: [string, string][] = parse(
   await readFile(new URL("../words/examples.yaml", import.meta.url), "utf8"),
 );
 
-Deno.test("glossary: each row finds its first example and leaves the second alone", () => {
+Deno.test("glossary: each row has a finding in its first example, and none in its second example", () => {
   assert.equal(examples.length, glossary.length);
   for (const [at, { instead, places: [place = "comment"] = [] }] of glossary.entries()) {
     const [finds = "", leaves = ""] = examples[at] ?? [];
@@ -38,7 +38,7 @@ Deno.test("glossary: each row finds its first example and leaves the second alon
   }
 });
 
-Deno.test("glossary: a row with places counts only in these places", () => {
+Deno.test("glossary: a row with places applies only in these places", () => {
   const counted = (["message", "comment", "markdown", "description"] as const)
     .filter((place) => wordsOf(`Installs ${"kinds"} first.`, place).length > 0);
   assert.deepEqual(counted, ["markdown", "description"]);
@@ -51,7 +51,7 @@ Deno.test("findWords: finds a sentence of more than 40 words", () => {
   assert.deepEqual(wordsOf(`\`code\` ${sentence(40)}`), ["`code` One more more more"]);
 });
 
-Deno.test("findWords: leaves code spans, quotes, identifiers, paths and links alone", () => {
+Deno.test("findWords: ignores code spans, quotes, identifiers, paths and links", () => {
   const text = [
     "`#`",
     '"the #"',
@@ -84,7 +84,7 @@ Deno.test("plain-english: finds words across lines of a comment, and a clause on
   );
 });
 
-Deno.test("plain-english: leaves code, short strings and copies of other code alone", () => {
+Deno.test("plain-english: ignores code, short strings and copies of other code", () => {
   assert.deepEqual(lint(`const ${word} = pool.${word}; export default \`of \${${word}} it is\`;`), []);
   assert.deepEqual(lint(`export const kind = "${word}";`), []);
   assert.deepEqual(lint(`// Drains the ${word}.`, "test/planted/faults.ts"), []);

@@ -46,7 +46,7 @@ Deno.test("chart: kubectl apply -k and helm install have the same objects", asyn
 /** The kustomization for a Kubernetes version without MutatingAdmissionPolicy. */
 const before136 = join(plainFolder, "../overlays/before_1.36");
 
-Deno.test("chart: before Kubernetes 1.36 chart and manifests have the webhook in place of the policy, which such a server would refuse", async () => {
+Deno.test("chart: before Kubernetes 1.36 chart and manifests have the webhook instead of a MutatingAdmissionPolicy, which such a server would refuse", async () => {
   const rendered = await chartObjects({ helm, set: ["namespaces.own=true"], kubeVersion: "1.33.0" });
   deepEqual(byName(rendered), byName(await kustomized(before136)));
   deepEqual(rendered.filter(({ kind }) => kind.startsWith("MutatingAdmission")), []);
@@ -57,7 +57,7 @@ Deno.test("chart: before Kubernetes 1.36 chart and manifests have the webhook in
   await rejects(chartObjects({ helm, kubeVersion: "1.32.9" }), /requires kubeVersion: >=1.33/);
 });
 
-Deno.test("fault S10: chart: with cert-manager the webhook may update only the configuration of the hold, and no Secret", async () => {
+Deno.test("fault S10: chart: with cert-manager the webhook may update only the MutatingWebhookConfiguration that holds new machines, and no Secret", async () => {
   const managed = ["workerCluster.kubeconfigSecret.name=workers", "settings.namespace=profiles"];
   for (const set of [[], managed]) {
     const objects = await chartObjects({ helm, set: ["webhook.enabled=true", "webhook.certManager=true", ...set] });
@@ -75,7 +75,7 @@ Deno.test("fault S10: chart: with cert-manager the webhook may update only the c
   }
 });
 
-Deno.test("chart: with cert-manager both have its certificate, and mount it", async () => {
+Deno.test("chart: with cert-manager chart and manifests have the same objects, with its CA injected into the webhook configurations", async () => {
   const webhook = await kustomized(join(plainFolder, "../overlays/cert_manager"));
   const rendered = await chartObjects({
     helm,
@@ -88,7 +88,7 @@ Deno.test("chart: with cert-manager both have its certificate, and mount it", as
   ]);
 });
 
-Deno.test("fault S1: by default the controller approves awaited nodes, and on request kube-controller-manager approves any name", async () => {
+Deno.test("fault S1: chart: the controller approves awaited nodes by default; with approve-joining-nodes=false kube-controller-manager approves any node name", async () => {
   const set = [...plainValues, "setup.enabled=false", "webhook.enabled=false"];
   const off = [...set, "settings.approve-joining-nodes=false"];
   const anyName = await kustomized(join(plainFolder, "../overlays/any_name"));
@@ -113,7 +113,7 @@ Deno.test("fault S1: by default the controller approves awaited nodes, and on re
   deepEqual([...byName(await chartObjects({ helm, set: off })).keys()], [...byName(anyName).keys()]);
 });
 
-Deno.test("chart: reads the setting for approval as the process does", async () => {
+Deno.test("chart: reads approve-joining-nodes as the process does when it is T, True or F", async () => {
   for (const [text, isOn] of [["T", true], ["True", true], ["F", false]] as const) {
     const objects = await chartObjects({ helm, set: [`settings.approve-joining-nodes=${text}`] });
     equal(objects.some(({ metadata }) => metadata.name === "ostler-node-approver"), isOn, text);
@@ -137,7 +137,7 @@ Deno.test("fault S2: the chart lets the worker change cluster-autoscaler, labels
   doesNotMatch(await told([...place, ...managed]), /limit-nodes|limit-autoscalers/);
 });
 
-Deno.test("chart: hands download only from the listed servers, each with the slash after its host", async () => {
+Deno.test("chart: nodes download only from the servers in rbac.handDownloads, whose URLs need a slash after the host", async () => {
   const image = `settings.hands-image=registry.example/hands@sha256:${"c".repeat(64)}`;
   const listed = async (...set: string[]): Promise<unknown> => {
     const objects = await chartObjects({ helm, set: [image, ...set] });
@@ -155,7 +155,7 @@ Deno.test("chart: hands download only from the listed servers, each with the sla
   }
 });
 
-Deno.test("fault S2: the component cloud of the plain manifests has the same objects", async () => {
+Deno.test("fault S2: kustomize component cloud has the same objects as the chart with a cloud", async () => {
   const folder = await mkdtemp(join(tmpdir(), "ostler-cloud-"));
   try {
     const to = (path: string): string => relative(folder, join(plainFolder, path));
@@ -171,7 +171,7 @@ Deno.test("fault S2: the component cloud of the plain manifests has the same obj
   }
 });
 
-Deno.test("chart: a package renders what its folder does, and lacks no file", async () => {
+Deno.test("chart: a Helm package renders the same objects as the chart's folder", async () => {
   const folder = await mkdtemp(join(tmpdir(), "ostler-chart-"));
   try {
     await runHelm(["package", `--destination=${folder}`, "--version=9.9.9"], { helm });
@@ -183,7 +183,7 @@ Deno.test("chart: a package renders what its folder does, and lacks no file", as
   }
 });
 
-Deno.test("chart: its manifests are not stale; deno task manifests updates them", async () => {
+Deno.test("chart: the plain manifests match the chart; deno task manifests updates them", async () => {
   for (const [file, text] of await plainManifests(helm)) equal(await readFile(join(plainFolder, file), "utf8"), text);
 });
 
@@ -204,7 +204,7 @@ Deno.test("chart: refuses unknown values by name", async () => {
   for (const [value, reason] of wrong) await rejects(runHelm(["template", "ostler"], { helm, set: [value] }), reason);
 });
 
-Deno.test("chart: every setting reaches every process, in its variable", async () => {
+Deno.test("chart: passes every setting to every process in an environment variable", async () => {
   const rows = [NodeSettings, ProcessSettings, OsmSettings].flatMap((shape) => settingRows(shape));
   // A value that names a Secret, or an address with a port, is used in more places than the variable.
   const values = rows.map(({ flag }) => ({ flag, value: flag.endsWith("-address") ? "0.0.0.0:1234" : `its/${flag}` }));
@@ -231,7 +231,7 @@ Deno.test("chart: a setting may be a YAML number, boolean, list or mapping", asy
   equal(set["OSTLER_NODE_CONTAINERD_REGISTRY_MIRRORS"], "docker.io=https://a.example quay.io=https://b.example");
 });
 
-Deno.test("chart: processes accept its settings, at every size", async () => {
+Deno.test("chart: processes accept the settings of every values file without a warning", async () => {
   for (const values of [...sizes, everything]) {
     for (const process of Object.values(deploymentsOf(await chartObjects({ helm, values: [values] })))) {
       // These variables name files that exist only in a pod, so the test leaves them out.
@@ -243,7 +243,7 @@ Deno.test("chart: processes accept its settings, at every size", async () => {
   }
 });
 
-Deno.test("chart: installed into another namespace, nothing names ostler-system", async () => {
+Deno.test("chart: no object names ostler-system when the chart is installed into another namespace", async () => {
   const objects = await chartObjects({ helm, namespace: "elsewhere", values: [everything] });
   deepEqual(objects.filter((object) => JSON.stringify(object).includes("ostler-system")), []);
   const trusted = JSON.stringify(objects.find(({ kind }) => kind === "ValidatingWebhookConfiguration"));
@@ -275,7 +275,7 @@ Deno.test("chart: workers of other versions have their own pods, image and build
   deepEqual(chosenBy, [["1.4.0", "|", "1.4.0"], ["1.3.0", "|", "1.3.0"], ["1.5.0-rc.1", "|", "1.5.0-rc.1"]]);
 });
 
-Deno.test("chart: an update changes image and label, but no selector, so that it can be applied", async () => {
+Deno.test("chart: an update of image.tag changes images and labels, but no selector, because selectors are immutable", async () => {
   const [before, after] = await Promise.all(
     ["1.0.0", "2.0.0"].map(async (tag) => deploymentsOf(await chartObjects({ helm, set: [`image.tag=${tag}`] }))),
   );

@@ -57,7 +57,7 @@ async function triggerWith(set: string[]): Promise<Record<string, string>> {
   return scaled.spec.triggers[0].metadata;
 }
 
-Deno.test("chart: an empty setting is not set, so the chart's own value appears exactly once", async () => {
+Deno.test("chart: ignores an empty setting, so that the chart's own value appears exactly once", async () => {
   const flags = ["cert-dir", "identity", "system-namespace", "trusted-users", "health-probe-address"];
   const set = flags.map((flag) => `settings.${flag}=`);
   const order = { helm, namespace: "elsewhere" };
@@ -99,7 +99,7 @@ Deno.test("fault G10: chart: the worker alone gets a cloud's identity and creden
   await rejects(objectsWith({ worker: { podLabels: { "ostler.dev/process": "webhook" } } }));
 });
 
-Deno.test("chart: workers with an empty build ID have no version, and KEDA gets none", async () => {
+Deno.test("chart: with an empty build ID neither workers nor KEDA's trigger have a version", async () => {
   const { "ostler-worker": worker } = deploymentsOf(await chartObjects({ helm, set: ["settings.build-id="] }));
   ok(worker && !namesSetFor(worker).includes("OSTLER_BUILD_ID"));
   const fields = ["workerDeploymentName", "workerDeploymentBuildId"];
@@ -276,7 +276,7 @@ Deno.test("chart: each network policy allows what its processes need, and what t
   ]);
 });
 
-Deno.test("chart: workers may connect to control planes only where the values name them", async () => {
+Deno.test("chart: workers can connect to control planes only when the values name their addresses", async () => {
   const set = ["networkPolicy.enabled=true"];
   const policies = (await chartObjects({ helm, set })).filter(({ kind }) => kind === "NetworkPolicy");
   const worker = policies.find(({ metadata }) => metadata.name === "ostler-worker") as { spec?: object } | undefined;
@@ -292,7 +292,7 @@ Deno.test("fault S10: chart: only the given peers may call the webhook", async (
   deepEqual(webhook?.spec.ingress?.map(({ from }) => from), [[{ ipBlock: { cidr: "10.0.0.1/32" } }]]);
 });
 
-Deno.test("chart: every Deployment is drained one pod at a time, also those of other versions", async () => {
+Deno.test("chart: has a PodDisruptionBudget for every Deployment, also for workers of other versions", async () => {
   const objects = await chartObjects({ helm, values: [everything] });
   const selectors = (kind: string): [string, unknown][] =>
     objects.filter((object) => object.kind === kind).map((object) => {
@@ -303,7 +303,7 @@ Deno.test("chart: every Deployment is drained one pod at a time, also those of o
   equal(selectors("Deployment").length, 5);
 });
 
-Deno.test("chart: with KEDA and without a release, sets no number of workers", async () => {
+Deno.test("chart: sets no replicas of workers when KEDA scales them and no release is installed", async () => {
   const set = ["worker.autoscaling.enabled=true"];
   const { "ostler-worker": worker } = deploymentsOf(await chartObjects({ helm, set }));
   ok(worker && !("replicas" in worker.spec));

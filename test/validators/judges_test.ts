@@ -74,7 +74,9 @@ for (const judge of allJudges) {
   // If two validators check the same kind of text, the fault is planted only for the first one.
   const mine = planted.filter(([{ kind }]) => allJudges.find((one) => one.judges(kind)) === judge);
   Deno.test({
-    name: `validators: "${judge.promise}" fails for what is planted${lack === undefined ? "" : ` (skipped: ${lack})`}`,
+    name: `validators: "${judge.promise}" fails for each planted fault${
+      lack === undefined ? "" : ` (skipped: ${lack})`
+    }`,
     ignore: lack !== undefined,
     async fn(): Promise<void> {
       assert.ok(mine.length > 0, "Nothing is planted for this validator");
@@ -118,7 +120,7 @@ Deno.test("validators: the containerd that validates is the one that the profile
   }
 });
 
-Deno.test("tellFaults: prints once what many machines have, and their number", () => {
+Deno.test("tellFaults: prints a fault that many machines have once, with their number", () => {
   const on = (label: string): Fault => ({
     piece: { ...piece("script", "/x", label), seenOn: [{ profile: "a", label }, { profile: "b", label }] },
     place: 3,

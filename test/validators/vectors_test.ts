@@ -107,7 +107,7 @@ test("recorded cases: external tools accept what Ostler writes", async () => {
   assert.deepEqual(told, []);
 });
 
-test("recorded cases: the texts of Operating System Manager that tools refuse are those of differences.yaml, which Ostler fixes", async () => {
+test("recorded cases: external tools refuse only texts of Operating System Manager that Ostler fixes, as listed in differences.yaml", async () => {
   const refused = casesOf(await faultsOf(recorded.map(original)));
   assert.ok(refused.length > 10, `Refused only ${refused.join(", ")}`);
   assert.deepEqual(refused.filter((name) => !mended().includes(name)), []);

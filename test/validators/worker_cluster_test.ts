@@ -48,7 +48,7 @@ Deno.test("worker cluster: each process of a release gets its own kubeconfig, an
   }
 });
 
-Deno.test("worker cluster: has CRDs, permissions and admission, and no process", async () => {
+Deno.test("worker cluster: has CRDs, permissions and admission webhooks, and no Deployment or Job", async () => {
   const order = { helm, values: [everything] };
   const address = "settings.worker-webhook-endpoint=https://hook.example:8443";
   const objects = await chartObjects({ ...order, set: ["workerCluster.render=true", address] });
@@ -75,7 +75,7 @@ Deno.test("worker cluster: has CRDs, permissions and admission, and no process",
   );
 });
 
-Deno.test("worker cluster: a release only needs a namespace for its profiles and configs", async () => {
+Deno.test("worker cluster: refuses a release without a namespace for its profiles and configs", async () => {
   const set = ["workerCluster.kubeconfigSecret.name=north"];
   await rejects(chartObjects({ helm, set }), /set settings\.namespace to a namespace for its profiles/);
 });

@@ -9,7 +9,7 @@ const test = onStage();
 const patient = { deadlines: { ...testDeadlines, recheck: "1h" } };
 const asked = { by: "somebody", reason: "incident 12" };
 
-test("abort: leaves nothing behind while a new machine joins, and rolls back", async (stage) => {
+test("abort: rolls back to the last good template, and keeps the old machines, while a new machine joins", async (stage) => {
   const pool = await stage.grownPool();
   pool.fate = (_, image) => image === "image-2" ? "registered" : "joins";
   pool.change({ image: "image-2" });
@@ -58,7 +58,7 @@ test("abort: gives back the slots of the shared budget", async (stage) => {
   deepEqual(stage.activities.slots.heldBy(pool.ref), []);
 });
 
-test("abort: holds the abandoned change until it changes", async (stage) => {
+test("abort: keeps the aborted change quarantined when it is applied again", async (stage) => {
   const pool = await stage.grownPool();
   pool.fate = (_, image) => image === "image-2" ? "registered" : "joins";
   pool.change({ image: "image-2" });

@@ -34,7 +34,7 @@ function clientOf(env: Record<string, string>): LazyClient {
   return new LazyClient(readTemporalServer(env), () => readTemporalServer(env).access);
 }
 
-test("API key: changes under running workers; the old one is refused, and the work continues", async (stage) => {
+test("API key: workers continue when the key changes while they run, and Temporal refuses the old key", async (stage) => {
   await using door = await TemporalDoor.open(stage.address);
   let keys = ["first"];
   door.refusal = (_, { authorization = "" }) =>

@@ -77,7 +77,7 @@ test("fault E3: an approval outlives an edit of the profile and a terminated run
   }
 });
 
-test("approval: is required again when a change is applied again, because its plan is another", async (stage) => {
+test("approval: is required again when a change is applied again, because the plan is a new one", async (stage) => {
   const pool = await stage.grownPool({ rules: { approval: "BeforeFirst" } });
   pool.fate = () => "registered";
   pool.change({ image: "image-2" });
@@ -162,7 +162,7 @@ test("approval: is required again when the pool grows, and not when it shrinks",
   await handle.cancel();
 });
 
-test("approval: the approval of a wave is not that of the plan when the policy asks for one", async (stage) => {
+test("approval: an approval of a wave does not approve the plan when the policy changes from BeforeEachWave to BeforeFirst", async (stage) => {
   const waves = [{ upTo: 1, soak: 0 }, { upTo: "100%", soak: 0 }];
   const pool = await stage.grownPool({ rules: { approval: "BeforeEachWave", waves } });
   pool.change({ image: "image-2" });

@@ -19,7 +19,7 @@ async function soakingRollout(stage: Stage, replicas: number): Promise<{ pool: F
   return { pool, handle };
 }
 
-test("scaling: up during a rollout adds machines without replacing any", async (stage) => {
+test("scaling: a scale-up during a rollout adds machines, and replaces no more machines than before", async (stage) => {
   const { pool, handle } = await soakingRollout(stage, 2);
   pool.change({ replicas: 4 });
   await stage.tell(pool);
@@ -30,7 +30,7 @@ test("scaling: up during a rollout adds machines without replacing any", async (
   assertOrderly(pool);
 });
 
-test("scaling: up is not delayed by a soak", async (stage) => {
+test("scaling: a scale-up is not delayed by a soak", async (stage) => {
   const { pool, handle } = await soakingRollout(stage, 2);
   pool.change({ replicas: 4 });
   await stage.tell(pool);
@@ -39,7 +39,7 @@ test("scaling: up is not delayed by a soak", async (stage) => {
   await handle.cancel();
 });
 
-test("scaling: up during a drain is observed, however late its machines are made", async (stage) => {
+test("scaling: a scale-up during a drain admits the added machines, however late machine-controller creates them", async (stage) => {
   const pool = await stage.grownPool();
   pool.isDrainBlocked = true;
   pool.change({ image: "image-2" });
@@ -59,7 +59,7 @@ test("scaling: up during a drain is observed, however late its machines are made
   assertRuns(pool, "image-2");
 });
 
-test("scaling: down during a rollout removes old machines first", async (stage) => {
+test("scaling: a scale-down during a rollout removes old machines first", async (stage) => {
   const { pool, handle } = await soakingRollout(stage, 4);
   pool.change({ replicas: 2 });
   await stage.tell(pool);
@@ -71,7 +71,7 @@ test("scaling: down during a rollout removes old machines first", async (stage) 
   deepEqual(pool.leftovers(), []);
 });
 
-test("scaling: up in a converged pool boots at once, whatever its policy blocks", async (stage) => {
+test("scaling: a scale-up of a converged pool boots machines at once, whatever the policy blocks", async (stage) => {
   const rules = { approval: "BeforeEachWave", waves: [{ upTo: 1, soak: 3_600_000 }] } as const;
   const pool = await stage.grownPool({ rules: { ...rules, waves: [...rules.waves] } });
   pool.joinOnceAwaited();
@@ -80,7 +80,7 @@ test("scaling: up in a converged pool boots at once, whatever its policy blocks"
   deepEqual([outcome, joins.length, pool.writes()], ["Converged", 3, []]);
 });
 
-test("scaling: the autoscaler is kept away from a node during its drain, and from no other", async (stage) => {
+test("scaling: protects only the node that is being drained from scale-down by the autoscaler", async (stage) => {
   const pool = await stage.grownPool();
   const kept: string[][] = [];
   pool.before["awaitNodeDrained"] = () => {

@@ -66,7 +66,7 @@ test("budget: follows its policy during a rollout", async (stage) => {
   assertOrderly(pool);
 });
 
-test("budget.cluster: gets the slot of a failed machine back", async (stage) => {
+test("budget.cluster: frees the slot of a failed machine, so that the rollout continues", async (stage) => {
   const pool = await stage.grownPool({ rules: { budget: budgetOf(1, { cluster: 1 }) } });
   pool.fate = (nth) => nth === 4 ? "registered" : "joins";
   pool.change({ image: "image-2" });

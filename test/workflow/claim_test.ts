@@ -24,7 +24,7 @@ async function forget(stage: Stage, ...scheduleIds: string[]): Promise<void> {
   for (const id of scheduleIds) await stage.client.schedule.getHandle(id).delete();
 }
 
-test("claim: of two clusters without a name the later one is refused, with both clusters and the setting", async (stage) => {
+test("claim: refuses the later of two clusters without a name, and names both clusters and the setting", async (stage) => {
   await claim(stage, "uid-north");
   await claim(stage, "uid-north");
   await rejects(claim(stage, "uid-south"), (error: Error) => {
@@ -52,7 +52,7 @@ test("claim: named clusters have a Schedule and a queue each", async (stage) => 
   await forget(stage, "north/renew-credentials", "south/renew-credentials", "renew-credentials");
 });
 
-test("claim: of two names on one task queue the later one is refused, and the earlier one continues", async (stage) => {
+test("claim: refuses the later of two named clusters on one task queue, and the earlier cluster continues", async (stage) => {
   const [north, south] = ["north", "south"].map((OSTLER_CLUSTER) => ({ OSTLER_CLUSTER, OSTLER_TASK_QUEUE: "shared" }));
   await claim(stage, "uid-north", north);
   // Temporal's list of Schedules lags behind, so the refusal may come only after several attempts.
@@ -65,7 +65,7 @@ test("claim: of two names on one task queue the later one is refused, and the ea
   await forget(stage, "north/renew-credentials");
 });
 
-test("claim: a process without a cluster identity cannot take one with an identity, and learns the missing permission", async (stage) => {
+test("claim: refuses a process without a cluster identity when the claim has one, and names the missing permission", async (stage) => {
   await claim(stage, "");
   await claim(stage, "");
   await claim(stage, "uid-north");
@@ -80,7 +80,7 @@ test("claim: a process without a cluster identity cannot take one with an identi
   await forget(stage, "renew-credentials");
 });
 
-test("claim: a Schedule without an identity is taken over, and stays paused", async (stage) => {
+test("claim: takes over a Schedule without a cluster identity, and keeps it paused", async (stage) => {
   const old: Config = readConfig({});
   await ensureCredentialSchedule(stage.client, { config: old, self: { name: "", uid: "" } });
   await stage.client.schedule.getHandle("renew-credentials").pause("incident 12");
@@ -92,7 +92,7 @@ test("claim: a Schedule without an identity is taken over, and stays paused", as
   await forget(stage, "renew-credentials");
 });
 
-test("claim: the Schedule of an unnamed cluster is deleted when it gets a name; that of another cluster stays", async (stage) => {
+test("claim: deletes the Schedule of an unnamed cluster when the cluster gets a name, and no Schedule of another cluster", async (stage) => {
   const named = readConfig({ OSTLER_CLUSTER: "north" });
   const isThere = (): Promise<boolean> => ownerOf(stage, "renew-credentials").then(() => true, () => false);
   await claim(stage, "uid-south");

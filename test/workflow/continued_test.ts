@@ -62,7 +62,7 @@ test("next run: keeps the start of running drains", async (stage) => {
   assertOrderly(pool);
 });
 
-test("fault E2 next run: counts no time in which the drain was denied", async (stage) => {
+test("fault E2 next run: does not count the time in which the drain was denied towards the drain's timeout", async (stage) => {
   const drain = { timeout: 2_500, onBlocked: "Force", localStorage: "Delete", order: "ByPriority" } as const;
   const pool = await stage.grownPool({ replicas: 1, rules: { drain } });
   pool.isDrainBlocked = true;
@@ -224,7 +224,7 @@ test("next run: uncordons a machine that recovered between the runs", async (sta
   deepEqual(pool.machines.map(({ created, cordoned }) => [created, cordoned]), [[1, false], [2, false]]);
 });
 
-test("next run: counts no gate as passed while it has only read conflicting policies", async (stage) => {
+test("next run: does not treat a gate as passed when it has only read policies that conflict", async (stage) => {
   const rules = { gates: [gateOf("EachMachine")] };
   const pool = await stage.grownPool({ replicas: 1, rules });
   pool.fate = () => "registered";

@@ -27,7 +27,7 @@ function doubt(pool: FakePool, ...doubts: (string | EtcdDoubt)[]): void {
   pool.touch();
 }
 
-test("control planes: are replaced one by one, and each is relieved before it is cordoned", async (stage) => {
+test("control planes: are replaced one by one, each with an etcd snapshot and without etcd leadership before it is cordoned", async (stage) => {
   const pool = await controlPlanes(stage);
   pool.snapshot = { digest: "sha256:aa", bytes: 5, at: "/var/backups/etcd/cp.db" };
   pool.change({ image: "image-2" });
@@ -48,14 +48,14 @@ test("control planes: are replaced one by one, and each is relieved before it is
   match(kept[0] ?? "", /etcd snapshot of 5 bytes at \/var\/backups\/etcd\/cp.db before .*: sha256:aa/);
 });
 
-test("control planes: a missing snapshot is reported", async (stage) => {
+test("control planes: a Warning is reported for each replacement without an etcd snapshot", async (stage) => {
   const pool = await controlPlanes(stage);
   pool.change({ image: "image-2" });
   await (await stage.rollOut(pool)).result();
   equal(pool.events.filter(({ reason, type }) => reason === "EtcdNotSaved" && type === "Warning").length, 3);
 });
 
-test("K27 control planes: none is admitted or drained while etcd is inconclusive, and the rollout continues by itself", async (stage) => {
+test("K27 control planes: no machine is admitted or drained while etcd has a problem, and the rollout continues by itself", async (stage) => {
   const pool = await controlPlanes(stage);
   doubt(pool, silent, "alarm NOSPACE is raised for member cp-2");
   pool.change({ image: "image-2" });
@@ -68,7 +68,7 @@ test("K27 control planes: none is admitted or drained while etcd is inconclusive
   equal((await handle.result()).replaced, 3);
 });
 
-test("K27 control planes: the old one stays while the member of the new Ready one is unhealthy", async (stage) => {
+test("K27 control planes: the old machine stays while the etcd member of the new, Ready machine is unhealthy", async (stage) => {
   const pool = await controlPlanes(stage);
   pool.before["awaitMachineRelieved"] = (times) => {
     if (times === 1) doubt(pool, 'member "cp-4" is a learner, without a vote yet');
@@ -87,7 +87,7 @@ test("K27 control planes: the old one stays while the member of the new Ready on
   equal((await handle.result()).replaced, 3);
 });
 
-test("promote: accepts one problem of etcd on behalf of a person, and no other", async (stage) => {
+test("promote: accepts the present problem of etcd on behalf of a person, and no later problem", async (stage) => {
   const pool = await controlPlanes(stage);
   doubt(pool, silent);
   pool.change({ image: "image-2" });
@@ -103,7 +103,7 @@ test("promote: accepts one problem of etcd on behalf of a person, and no other",
   equal((await handle.result()).replaced, 3);
 });
 
-test("control planes: a lost one is replaced although its own member does not respond, and no other", async (stage) => {
+test("control planes: a lost machine is replaced only when its own etcd member is the only one that does not respond", async (stage) => {
   const pool = await controlPlanes(stage);
   pool.sicken(2);
   doubt(pool, { says: silent }, { machine: pool.nth(2), says: "member of the lost one does not answer" });
@@ -116,7 +116,7 @@ test("control planes: a lost one is replaced although its own member does not re
   deepEqual(pool.subjects("deleteMachine"), [pool.nth(2)]);
 });
 
-test("control planes: two groups have one slot, and a separate budget from other pools", async (stage) => {
+test("control planes: two groups share one slot, from a budget separate from other pools", async (stage) => {
   const [one, two] = [await controlPlanes(stage), await controlPlanes(stage)];
   for (const pool of [one, two]) pool.change({ image: "image-2" });
   Object.assign(stage.activities.slots, { most: 0, budgets: [] });
@@ -125,7 +125,7 @@ test("control planes: two groups have one slot, and a separate budget from other
   deepEqual([stage.activities.slots.most, stage.activities.slots.budgets], [1, ["ControlPlanes"]]);
 });
 
-test("fault E8: control planes: a repair has the slot while its machine is out, and continues when another has it", async (stage) => {
+test("fault E8: control planes: a repair takes the free slot, and continues without it when another machine has it", async (stage) => {
   const [one, two] = [await controlPlanes(stage), await controlPlanes(stage)];
   const held: number[] = [];
   for (const pool of [one, two]) {
@@ -142,7 +142,7 @@ test("fault E8: control planes: a repair has the slot while its machine is out, 
   deepEqual(stage.activities.slots.begun.slice(-2), [one.nth(2), two.nth(2)]);
 });
 
-test("control planes: a machine that recovers while etcd is inconclusive is not replaced", async (stage) => {
+test("control planes: a machine that recovers while its repair waits for etcd is not replaced", async (stage) => {
   const pool = await controlPlanes(stage);
   pool.sicken(2);
   pool.before["awaitMachineRelieved"] = (times) => {
@@ -162,7 +162,7 @@ test("control planes: a machine that recovers while etcd is inconclusive is not 
   deepEqual([pool.count("deleteMachine"), pool.numbers()], [0, [1, 2, 3]]);
 });
 
-test("control planes: the time until etcd is conclusive is not part of a drain's timeout", async (stage) => {
+test("control planes: the time in which a drain waits for etcd does not count towards its timeout", async (stage) => {
   const pool = await controlPlanes(stage);
   Object.assign(pool.rules.drain, { timeout: 1_500, onBlocked: "Force" });
   pool.before["awaitMachineRelieved"] = (times) => {

@@ -33,7 +33,7 @@ async function blockedRollout(
   return { pool, handle };
 }
 
-test("drain: Wait names what blocks, and continues when it moves", async (stage) => {
+test("drain: Wait names the pod and the PodDisruptionBudget that block, and continues when the pod moves", async (stage) => {
   const { pool, handle } = await blockedRollout(stage, {});
   const { message } = await stage.stands(handle, "Rolling", "PodsRemaining");
   match(message, /default\/web-1.*Deployment default\/web.*PodDisruptionBudget default\/web/);
@@ -115,7 +115,7 @@ test("drain: onBlocked may change during a drain", async (stage) => {
   deepEqual(pool.forced, [`node-${pool.nth(1)}`]);
 });
 
-test("drain: an unreachable node is neither drained nor dead", async (stage) => {
+test("drain: a machine with an unreachable node is reported as blocked and not deleted, with Wait and with SetAside", async (stage) => {
   const { pool, handle } = await blockedRollout(stage, { timeout: 50 });
   const stuck = pool.find(pool.nth(1));
   if (stuck) stuck.isNodeDown = true;

@@ -15,7 +15,7 @@ function whenConverged(pool: FakePool, act: () => Promise<void>): void {
   };
 }
 
-test("ending: a command at the moment of convergence does not repeat the report", async (stage) => {
+test("ending: a signal at the moment of convergence does not repeat the report", async (stage) => {
   const pool = await stage.grownPool({ rules: { gates: [gateOf("EachWave")] } });
   whenConverged(pool, () => stage.tell(pool));
   pool.change({ image: "image-2" });

@@ -76,7 +76,7 @@ test("onNewChange: Finish waits after retry for the kubelet of the earlier chang
   assertRuns(pool, newer.image);
 });
 
-test("onNewChange: Finish admits after retry no newer machine beside one of the earlier change", async (stage) => {
+test("onNewChange: Finish admits no machine of the newer change after retry while one of the earlier change has an inconclusive gate", async (stage) => {
   const { pool, handle } = await rolloutInDoubt(stage, {
     ...{ nth: 4, replicas: 2, surge: 3, rules: { budget: budgetOf(3) } },
   });

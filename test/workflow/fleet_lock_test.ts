@@ -46,7 +46,7 @@ test("FleetLock: two nodes that ask at the same time reboot one after the other"
   deepEqual([nodes.cordoned(), nodes.orders], [[], []]);
 });
 
-test("FleetLock: nothing is granted outside the windows, or while paused", async (stage) => {
+test("FleetLock: no node gets a lock outside the windows, or while the pool is paused", async (stage) => {
   const policy = { windows: [{ cron: "0 0 29 2 *", duration: "1m" }] };
   const { nodes, names: [one = ""] } = selfUpdating({ policy });
   ask(nodes, one);
@@ -60,7 +60,7 @@ test("FleetLock: nothing is granted outside the windows, or while paused", async
   deepEqual([holders(nodes), nodes.cordoned()], [[], []]);
 });
 
-test("FleetLock: a node that does not release its lock keeps it, and its slot goes to no other", async (stage) => {
+test("FleetLock: a node that does not release its lock in time keeps lock and slot, and no other node gets a lock", async (stage) => {
   const policy = { inPlace: { boot: "1s" }, maxFailed: 5 };
   const { nodes, names: [one = "", two = ""] } = selfUpdating({ policy });
   ask(nodes, one);
@@ -72,7 +72,7 @@ test("FleetLock: a node that does not release its lock keeps it, and its slot go
   deepEqual([holders(nodes), nodes.cordoned()], [[one], [one]]);
 });
 
-test("FleetLock: the lock of a deleted node is free", async (stage) => {
+test("FleetLock: another node gets a lock when the node that has one is deleted", async (stage) => {
   const { nodes, names: [one = "", two = ""] } = selfUpdating({});
   ask(nodes, one);
   await nodes.rollOut(stage);

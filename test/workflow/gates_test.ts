@@ -87,7 +87,7 @@ test("gates: a failed EachWave gate rolls back by policy", async (stage) => {
   assertOrderly(pool);
 });
 
-test("gates: a command at the end of a rollback triggers no evaluation for the good template", async (stage) => {
+test("gates: a signal at the end of a rollback triggers no evaluation for the last good template", async (stage) => {
   const waves = [{ upTo: 1, soak: 0 }, { upTo: "100%", soak: 0 }];
   const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")], onFailure: "Rollback" } });
   pool.verdict = () => "Failed";

@@ -32,7 +32,7 @@ test("rollOutMachineDeployment: does not treat a pool as converged while one of 
   equal((await handle.result()).outcome, "Converged");
 });
 
-test("cancel: releases a machine to be replaced that is leaving already", async (stage) => {
+test("cancel: removes the hold of an old machine that is already being deleted", async (stage) => {
   const pool = await stage.grownPool();
   pool.fate = (nth) => nth === 4 ? "gates" : "registered";
   pool.change({ image: "image-2" });
@@ -59,7 +59,7 @@ test("rollOutMachineDeployment: renews credentials after an abort, and touches n
   equal(typeof pool.reports.at(-1)?.credentials?.renewAt, "string");
 });
 
-test("rollOutMachineDeployment: reports a pool that does not settle once, however often it is read", async (stage) => {
+test("rollOutMachineDeployment: reports SettleExpired only once, however often it reads the pool", async (stage) => {
   const pool = await stage.grownPool();
   pool.rules.repair.enabled = false;
   pool.sicken(2);

@@ -32,7 +32,7 @@ test("A7 update in place: interrupted before and after every step, each node boo
   assertAllBroken(broken, [...steps, "ensureSlotTaken", "ensureSlotsKept", "readPool"]);
 });
 
-test("A7 update in place: interrupted before and after every step, a rolled back node counts once and serves", async (stage) => {
+test("A7 update in place: interrupted before and after every step, a node that rolled back counts as failed once and is uncordoned", async (stage) => {
   const nodes = new FakeNodes({ nodes: 3, policy: { maxFailed: 2 }, fate: () => "rolls back" });
   await nodes.settle(stage);
   nodes.ask("b");

@@ -53,7 +53,7 @@ for (const reason of ["ImageNotFound", "SignatureInvalid"] as const) {
   });
 }
 
-test("ReplaceIfRefused: a Lost node is replaced without a drain, and its slot is free when it is deleted", async (stage) => {
+test("ReplaceIfRefused: a Lost node is replaced without a drain, and keeps its slot until the node is deleted", async (stage) => {
   const world = await rolling(stage, { fate: "never comes back", goneMs: 1500 });
   const { nodes, maker, bad, handle } = world;
   await eventually("its deletion", () => maker.gone.length === 1);
@@ -100,7 +100,7 @@ test("ReplaceIfRefused: a node that rolled back or failed its gates is never rep
 for (const onImageChange of [undefined, "Replace", "InPlace"]) {
   for (const bad of [{ refuses: "DiskFull" }, { fate: "never comes back" }, { fate: "stays up" }] as Story[]) {
     const what = bad.refuses ?? bad.fate;
-    test(`onImageChange: nothing is replaced with ${onImageChange ?? "the default"}, ${what}`, async (stage) => {
+    test(`onImageChange: no node is replaced with ${onImageChange ?? "the default"} after "${what}"`, async (stage) => {
       const policy = { ...neverReplacing, maxFailed: 1, ...(onImageChange ? { onImageChange } : {}) };
       const { nodes, maker, ...world } = await rolling(stage, { ...bad, policy });
       await halted(stage, nodes);
@@ -117,7 +117,7 @@ test("onImageChange: a refused boot replaces nothing without ReplaceIfRefused", 
   deepEqual([maker.deleted, maker.machineOf(bad), nodes.cordoned()], [[], "pool-hash-1-1", []]);
 });
 
-test("ReplaceIfRefused: a node without a machine is treated as without the policy", async (stage) => {
+test("ReplaceIfRefused: a node without a machine is not replaced, and its pool halts", async (stage) => {
   const policy = { ...replacing, maxFailed: 1 };
   const refused = await rolling(stage, { refuses: "DiskFull", policy, isMade: false });
   match((await halted(stage, refused.nodes)).quarantine[0]?.reason ?? "", /StageRefused: .*DiskFull/);

@@ -9,7 +9,7 @@ import { onStage } from "../support/workflow_stage.ts";
 const test = onStage({ maxCachedWorkflows: 0, dynamicConfig: ["limit.historyCount.suggestContinueAsNew=40"] });
 
 for (const point of ["patch machines", "delete machines", "patch nodes"]) {
-  test(`ReplaceIfRefused: a worker killed at "${point}" deletes one machine, and keeps its slot`, async (stage) => {
+  test(`ReplaceIfRefused: deletes only one machine, and keeps its slot, when the worker is killed at "${point}"`, async (stage) => {
     const world = await rolling(stage, { refuses: "DiskFull", goneMs: 500 });
     const { nodes, maker } = world;
     let restarted: Promise<unknown> | undefined;
@@ -28,7 +28,7 @@ for (const point of ["patch machines", "delete machines", "patch nodes"]) {
   });
 }
 
-test("ReplaceIfRefused: a worker killed at each step of a replacement resumes it", async (stage) => {
+test("ReplaceIfRefused: resumes a replacement when the worker is killed at each of its steps", async (stage) => {
   const world = await rolling(stage, { fate: "never comes back", goneMs: 1500 });
   const { nodes, maker, bad } = world;
   const steps: (() => unknown)[] = [
@@ -45,7 +45,7 @@ test("ReplaceIfRefused: a worker killed at each step of a replacement resumes it
   deepEqual([new Set(maker.deleted).size, nodes.mostOut], [1, 1]);
 });
 
-test("ReplaceIfRefused: another desired image leaves the slot of a machine in deletion taken until its node is deleted", async (stage) => {
+test("ReplaceIfRefused: keeps the slot of a machine in deletion until its node is deleted, even if another image becomes desired", async (stage) => {
   const { nodes, maker, handle, bad } = await rolling(stage, { fate: "never comes back", goneMs: 2500 });
   await eventually("its deletion", () => maker.gone.length === 1);
   const before = nodes.given("Apply").length;
@@ -99,7 +99,7 @@ test("ReplaceIfRefused: maxFailed limits the replacements, within the budget", a
   deepEqual([maker.deleted.length, nodes.given("Apply"), nodes.mostOut <= 2], [2, [], true]);
 });
 
-test("ReplaceIfRefused: a node that returned with the same name, and its machine, are left alone", async (stage) => {
+test("ReplaceIfRefused: a new node with the name of the deleted node, and its machine, are not deleted", async (stage) => {
   const { nodes, maker, handle, bad } = await rolling(stage, { fate: "never comes back", sameName: true });
   equal((await handle.result()).outcome, "Converged");
   await eventually("another node", () => nodes.nodes.size === 3);

@@ -7,7 +7,7 @@ import { onStage, signalChange } from "../support/workflow_stage.ts";
 // The server asks for continue-as-new after a few updates, and no workflow stays in memory.
 const test = onStage({ maxCachedWorkflows: 0, dynamicConfig: ["limit.historyCount.suggestContinueAsNew=40"] });
 
-test("A7 update in place: a worker killed during a reboot sends no second order, and loses no slot", async (stage) => {
+test("A7 update in place: no node gets a second boot order, and no slot is lost, when the worker is killed during a reboot", async (stage) => {
   const nodes = new FakeNodes({ nodes: 3, bootMs: 1500 });
   await nodes.settle(stage);
   nodes.ask("b");
@@ -19,7 +19,7 @@ test("A7 update in place: a worker killed during a reboot sends no second order,
   deepEqual([nodes.booted(), nodes.given("Apply").length, nodes.mostOut, nodes.cordoned()], ["bbb", 3, 1, []]);
 });
 
-test("A7 update in place: a worker killed after each order resumes the update", async (stage) => {
+test("A7 update in place: resumes when the worker is killed after each order", async (stage) => {
   const nodes = new FakeNodes({ nodes: 2, policy: { inPlace: { soak: "1s" } } });
   await nodes.settle(stage);
   nodes.ask("b");
@@ -33,7 +33,7 @@ test("A7 update in place: a worker killed after each order resumes the update", 
   deepEqual([nodes.booted(), nodes.given("Apply").length, nodes.mostOut, nodes.cordoned()], ["bb", 2, 1, []]);
 });
 
-test("update in place: a new run of the chain continues updates, and extends no deadline", async (stage) => {
+test("update in place: a new run of the chain continues updates, and gives no node a second boot order", async (stage) => {
   const nodes = new FakeNodes({ nodes: 8 });
   await nodes.settle(stage);
   nodes.ask("b");
@@ -97,7 +97,7 @@ test("update in place: a node deleted during its reboot ends the wait", async (s
   deepEqual([nodes.booted(), nodes.cordoned()], ["bb", []]);
 });
 
-test("update in place: two pools that select one node both refuse, and touch nothing", async (stage) => {
+test("update in place: a pool halts, and gives no order, when another pool selects one of its nodes", async (stage) => {
   const nodes = new FakeNodes({ nodes: 2 });
   const found = nodes.kube.get("nodepools", nodes.name, "fleet");
   nodes.kube.put("nodepools", { ...found, metadata: { namespace: "other", name: "rival", uid: "uid-of-another" } });

@@ -27,7 +27,7 @@ async function halted(stage: Stage, nodes: FakeNodes): Promise<Progress> {
   });
 }
 
-test("A4 verdicts: a node that boots the old digest is RolledBack, and two of them stop the pool", async (stage) => {
+test("A4 verdicts: a node that boots the old digest is RolledBack, and two such nodes halt a pool with maxFailed 2", async (stage) => {
   const policy = { maxFailed: 2, inPlace: soon };
   const { nodes } = await rolling(stage, { policy, fate: () => "rolls back" });
   const { quarantine } = await halted(stage, nodes);
@@ -52,14 +52,14 @@ test("verdicts: a digest that failed on a node gets another attempt after retry,
   deepEqual([nodes.booted(), nodes.given("Apply").filter((node) => node === failed).length], ["bbbb", 2]);
 });
 
-test("A1 verdicts: a node that never returns is Lost at its deadline, keeps its slot, and the others are not touched", async (stage) => {
+test("A1 verdicts: a node that never returns is Lost at its deadline and keeps its slot, and no other node reboots", async (stage) => {
   const { nodes } = await rolling(stage, { policy: { inPlace: soon }, fate: () => "never comes back" });
   const { quarantine } = await halted(stage, nodes);
   match(quarantine[0]?.reason ?? "", /UpdateLost: .*[Tt]he node is not Ready, and has not reported a reboot/);
   deepEqual([nodes.down(), nodes.cordoned(), nodes.mostOut], [nodes.given("Apply"), nodes.given("Apply"), 1]);
 });
 
-test("H17 verdicts: one dead node is not updated again and again, and no other node starts, however often it is read", async (stage) => {
+test("H17 verdicts: a dead node gets no second order, and no other node starts, however often the pool is read", async (stage) => {
   const policy = { maxFailed: 3, inPlace: soon };
   const { nodes } = await rolling(stage, { policy, fate: () => "never comes back" });
   await eventually(
@@ -76,7 +76,7 @@ test("H17 verdicts: one dead node is not updated again and again, and no other n
   deepEqual([nodes.orders.length - before, nodes.given("Apply").length, nodes.down().length], [0, 1, 1]);
 });
 
-test("H7 verdicts: a node that is Ready again without a boot is not updated", async (stage) => {
+test("H7 verdicts: a node that is Ready again without a boot does not count as updated", async (stage) => {
   const { nodes } = await rolling(stage, { policy: { inPlace: soon }, fate: () => "stays up" });
   const { quarantine } = await halted(stage, nodes);
   match(quarantine[0]?.reason ?? "", /UpdateNotBooted/);
@@ -90,7 +90,7 @@ test("verdicts: a node that booted the image without a kubelet is NotReady, and 
   deepEqual(nodes.cordoned(), nodes.given("Apply"));
 });
 
-test("A3 H3 verdicts: a failed stage is retried, and never counted as done", async (stage) => {
+test("A3 H3 verdicts: a failed download of the image never counts as done, and is repeated after retry", async (stage) => {
   const nodes = new FakeNodes({ nodes: 1 });
   await nodes.settle(stage);
   let tries = 0;
@@ -134,7 +134,7 @@ test("A5 verdicts: a rollback to an earlier digest needs no registry", async (st
   ok(nodesBack.every((note) => JSON.parse(note ?? "{}").booted === digestOf("a")));
 });
 
-test("onFailure: Rollback returns the pool to the previous image, from what the nodes have kept", async (stage) => {
+test("onFailure: Rollback returns the pool to the previous image, which the nodes have kept", async (stage) => {
   const policy = { onFailure: "Rollback", maxFailed: 1, inPlace: soon };
   const nodes = new FakeNodes({ nodes: 3, policy });
   await nodes.settle(stage);
@@ -199,7 +199,7 @@ test("verdicts: a node that failed its gates stays out of service, and keeps its
   deepEqual([nodes.booted(), nodes.cordoned(), nodes.mostOut], ["bbb", [], 1]);
 });
 
-test("abort: leaves no node cordoned without a previous image, not even a failed one", async (stage) => {
+test("abort: uncordons every node, even a failed one, when the pool does not have a previous image", async (stage) => {
   const gates = [{ name: "agent", nodeCondition: { type: "Ready", status: "False" }, within: "1s" }];
   const nodes = new FakeNodes({ nodes: 2, policy: { maxFailed: 3, gates, inPlace: soon } });
   nodes.ask("b");
@@ -213,7 +213,7 @@ test("abort: leaves no node cordoned without a previous image, not even a failed
   deepEqual([(await handle.result()).outcome, nodes.cordoned()], ["Aborted", []]);
 });
 
-test("update in place: a node that its pool does not select any more completes its boot, and serves", async (stage) => {
+test("update in place: a node that its pool no longer selects completes its boot, and is uncordoned", async (stage) => {
   const { nodes, handle } = await rolling(stage, { bootMs: 700 });
   await eventually("a node down", () => nodes.down().length === 1);
   const [name = ""] = nodes.down();
@@ -224,7 +224,7 @@ test("update in place: a node that its pool does not select any more completes i
   deepEqual([nodes.booted(), nodes.mostOut], ["bbbb", 1]);
 });
 
-test("update in place: a node that boots by itself before its order has not failed, and gets the order again", async (stage) => {
+test("update in place: a node that reboots by itself before its boot order does not count as failed, and is staged again", async (stage) => {
   const nodes = new FakeNodes({ nodes: 1, policy: { inPlace: soon } });
   await nodes.settle(stage);
   const crash = (): void => nodes.comeUp(`${nodes.name}-1`, digestOf("a"));

@@ -44,7 +44,7 @@ test("rollOutMachineDeployment: halts visibly when its own code throws again and
   deepEqual(pool.violations, []);
 });
 
-test("rollOutMachineDeployment: continues by itself when an internal error is gone", async (stage) => {
+test("rollOutMachineDeployment: continues by itself when an internal error does not recur", async (stage) => {
   const pool = await stage.grownPool();
   const mend = breakPlanner(pool);
   pool.change({ image: "image-2" });
@@ -54,7 +54,7 @@ test("rollOutMachineDeployment: continues by itself when an internal error is go
   deepEqual([(await handle.result()).outcome, haltsOf(pool)], ["Converged", []]);
 });
 
-test("rollOutMachineDeployment: halts when a step failed finally, and continues after a command", async (stage) => {
+test("rollOutMachineDeployment: halts when a step fails with an internal error, and continues after a signal", async (stage) => {
   const pool = await stage.grownPool();
   let isBroken = true;
   pool.before["ensureVictimMarked"] = () => {
@@ -83,7 +83,7 @@ test("rollOutMachineDeployment: treats an unknown failure as an internal error, 
   equal((await handle.result()).outcome, "Converged");
 });
 
-test("rollOutMachineDeployment: a command to a run that throws before its first read is executed by the next one, or refused", async (stage) => {
+test("rollOutMachineDeployment: a command to a run that throws before its first read is executed by the next run, or refused", async (stage) => {
   const pool = await stage.grownPool();
   pool.isControllerDown = true;
   pool.change({ image: "image-2" });
@@ -108,7 +108,7 @@ test("rollOutMachineDeployment: a command to a run that throws before its first 
   equal((await handle.result()).replaced, 3);
 });
 
-test("rollOutMachineDeployment: a run that is cancelled before its first read removes what the previous run held", async (stage) => {
+test("rollOutMachineDeployment: a run that is cancelled before its first read removes the holds and marks of the previous run", async (stage) => {
   const pool = await stage.grownPool();
   pool.isDrainBlocked = true;
   pool.change({ image: "image-2" });

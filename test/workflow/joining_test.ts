@@ -10,14 +10,14 @@ const test = onStage();
 const config = readConfig({});
 const annotated: JoiningOutcome = { outcome: "Annotated", node: "w", components: "k8s-components-2" };
 
-test("admitJoiningNode: ends with the outcome of the record, after one or two signals", async (stage) => {
+test("admitJoiningNode: ends with outcome Annotated when the JoiningNode is signalled twice", async (stage) => {
   stage.activities.joining.set("twice", [annotated, annotated]);
   await Promise.all([1, 2].map(() => admitJoiningNode(stage.client, config, "twice")));
   const handle = stage.client.workflow.getHandle(joiningNodeIdOf({ name: "twice" }));
   deepEqual(await handle.result(), annotated);
 });
 
-test("admitJoiningNode: ends when the node is missing, and reads again after another signal", async (stage) => {
+test("admitJoiningNode: ends with outcome Waiting, and reads the JoiningNode again after another signal", async (stage) => {
   const waiting: JoiningOutcome = { outcome: "Waiting", says: "Waiting" };
   stage.activities.joining.set("waits", [waiting, annotated]);
   const handle = stage.client.workflow.getHandle(joiningNodeIdOf({ name: "waits" }));

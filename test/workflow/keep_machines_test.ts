@@ -22,7 +22,7 @@ test("onImageChange: InPlace replaces no machine for another image, and is check
   deepEqual([pool.writes().filter((call) => !call.startsWith("ensureMachinesKept")), asked], [[], [0, 0, 0]]);
 });
 
-test("onImageChange: InPlace halts when machines cannot stay, and does not fall back", async (stage) => {
+test("onImageChange: InPlace halts when machines cannot stay, and replaces none", async (stage) => {
   const pool = await stage.grownPool({ rules: { onImageChange: "InPlace" } });
   pool.keeping = () => ({ outcome: "Refused", message: "its template changes in more than the image" });
   pool.change({ image: "image-2" });
@@ -52,7 +52,7 @@ test("onImageChange: ReplaceIfRefused replaces machines that cannot stay, and re
   assertOrderly(pool);
 });
 
-test("onImageChange: by default no check is made whether machines can stay", async (stage) => {
+test("onImageChange: by default the rollout replaces machines without a check whether they can stay", async (stage) => {
   const pool = await stage.grownPool({});
   pool.change({ image: "image-2" });
   equal((await (await stage.rollOut(pool)).result()).replaced, 3);

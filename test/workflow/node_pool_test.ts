@@ -5,13 +5,13 @@ import { onStage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-test("NodePool: a pool whose nodes are up to date converges without stopping any", async (stage) => {
+test("NodePool: a pool whose nodes are up to date converges without an order to any node", async (stage) => {
   const nodes = new FakeNodes();
   const { outcome } = await (await nodes.rollOut(stage)).result();
   deepEqual([outcome, nodes.given("Stage"), nodes.given("Apply"), nodes.mostOut], ["Converged", [], [], 0]);
 });
 
-test("NodePool: nodes are staged before any is cordoned, and reboot one at a time", async (stage) => {
+test("NodePool: a node stages the image before any node is ordered to boot, and nodes reboot one at a time", async (stage) => {
   const nodes = new FakeNodes({ nodes: 4 });
   await nodes.settle(stage);
   nodes.ask("b");

@@ -39,7 +39,7 @@ test("K24 rollOutNodeVersion: holds the autoscaler, releases the workers, and re
   ]);
 });
 
-test("K23 rollOutNodeVersion: releases control planes, and workers when these are done", async (stage) => {
+test("K23 rollOutNodeVersion: releases control planes, and then workers when the control planes are done", async (stage) => {
   stage.activities.versions.looks.set("cp", controlPlaneFirst());
   await rollOutNodeVersion(stage.client, config, "cp");
   const handle = stage.client.workflow.getHandle(nodeVersionIdOf({ name: "cp" }));
@@ -51,7 +51,7 @@ test("K23 rollOutNodeVersion: releases control planes, and workers when these ar
   ]);
 });
 
-test("K23 rollOutNodeVersion: releases no worker while control planes are halted, and continues when these are done", async (stage) => {
+test("K23 rollOutNodeVersion: releases no worker while control planes are halted, and continues when the control planes are done", async (stage) => {
   const { versions } = stage.activities;
   versions.changed = new Promise(() => {});
   const [, , released, , ...rest] = controlPlaneFirst();
@@ -180,7 +180,7 @@ test("fault K23: rollOutNodeVersion releases no stage after a failed upgrade of 
   deepEqual([doneWith(stage, name).includes("release Workers of d"), upgrade.violations], [true, []]);
 });
 
-test("fault K23 rollOutNodeVersion: replaces the report of a cancelled upgrade whose version was taken back", async (stage) => {
+test("fault K23 rollOutNodeVersion: replaces status UpgradeCancelled by UpToDate when the version was reverted", async (stage) => {
   const { versions } = stage.activities;
   const upgrade = new FakeUpgrade().on(stage);
   upgrade.version = upgrade.cluster;
@@ -218,7 +218,7 @@ test("fault K23 rollOutNodeVersion: starts a cancelled upgrade at once when a pe
   versions.changed = Promise.resolve();
 });
 
-test("fault K23 rollOutNodeVersion: ends the cordon of a cancelled upgrade when its NodeVersion is deleted", async (stage) => {
+test("fault K23 rollOutNodeVersion: uncordons the control plane of a cancelled upgrade when its NodeVersion is deleted", async (stage) => {
   const { versions } = stage.activities;
   const upgrade = new FakeUpgrade().on(stage);
   const { name } = upgrade;
@@ -263,7 +263,7 @@ test("rollOutNodeVersion: signals an upgrade that runs already, and starts one t
   versions.changed = Promise.resolve();
 });
 
-test("discoverScalingGroups: returns what it created and deleted", async (stage) => {
+test("discoverScalingGroups: returns the number of groups, and the objects that it created and deleted", async (stage) => {
   const options = { workflowId: "discover-scaling-groups", taskQueue: "ostler", args: [{}] };
   const handle = await stage.client.workflow.start("discoverScalingGroups", options);
   deepEqual(await handle.result(), { groups: 2, made: ["a"], removed: [] });

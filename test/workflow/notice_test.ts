@@ -33,7 +33,7 @@ function told(stage: Stage, id: string): string[] {
     .sort();
 }
 
-test("sendNotice: sends to each target once, even if two controllers saw it, and after its end", async (stage) => {
+test("sendNotice: sends a notification to each target once, even if two controllers send it, and also after its run has ended", async (stage) => {
   const notice = noticeOf("once");
   const first = await Promise.all([1, 2].map(() => startNotice(stage.client, both, { pool, notice })));
   deepEqual(first.sort(), ["Known", "Sent"]);
@@ -55,7 +55,7 @@ test("sendNotice: retries an unreachable target, and sends to no other target tw
   deepEqual(told(stage, "late"), ["CloudEvents", "Webhook", "Webhook"]);
 });
 
-test("sendNotice: fails visibly when a target refuses finally, and the other one gets its notification", async (stage) => {
+test("sendNotice: fails when a target refuses the notification, which the other target still gets", async (stage) => {
   stage.activities.noticeFate = (_, target) =>
     target === "Webhook" ? ApplicationFailure.nonRetryable("HTTP 400", "NoticeUndelivered") : undefined;
   await startNotice(stage.client, both, { pool, notice: noticeOf("never") });

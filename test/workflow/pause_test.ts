@@ -73,7 +73,7 @@ test("abort: is executed when its worker died before the effect", async (stage) 
   assertOrderly(pool);
 });
 
-test("pause: has the same effect when it is sent twice as once, like resume, retry and promote", async (stage) => {
+test("pause: has the same effect when it is sent once or twice, like resume, retry, promote and abort", async (stage) => {
   const waves = [1, 2, 3].map((upTo) => ({ upTo, soak: hour }));
   const pool = await stage.grownPool({ replicas: 4, rules: { waves: [...waves, { upTo: "100%", soak: 0 }] } });
   pool.change({ image: "image-2" });

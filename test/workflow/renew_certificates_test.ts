@@ -39,7 +39,7 @@ test("renewCertificates: renews only what expires soon, and skips what a person 
   deepEqual(renewal.violations, []);
 });
 
-test("renewCertificates: reports nothing where nothing is due, or without hands", async (stage) => {
+test("renewCertificates: ends without a report when no certificate expires soon, or when hands-image is not set", async (stage) => {
   const idle = new FakeRenewal().on(stage);
   for (const plane of idle.planes) plane.due = "";
   const without = new FakeRenewal().on(stage);
@@ -50,7 +50,7 @@ test("renewCertificates: reports nothing where nothing is due, or without hands"
   }
 });
 
-test("renewCertificates: waits while etcd is inconclusive, without a slot, so that a repair can end that", async (stage) => {
+test("renewCertificates: waits without a slot while etcd has a problem, so that a repair can take the slot", async (stage) => {
   const renewal = new FakeRenewal().on(stage);
   renewal.doubts = ["member y does not answer"];
   const handle = await renewal.start(stage);
@@ -63,7 +63,7 @@ test("renewCertificates: waits while etcd is inconclusive, without a slot, so th
   deepEqual([renewal.given("Renew"), renewal.violations], [["Renew a", "Renew c", "Renew b"], []]);
 });
 
-test("renewCertificates: keeps no slot if etcd cannot be asked", async (stage) => {
+test("renewCertificates: gives the slot back when it cannot reach etcd", async (stage) => {
   const renewal = new FakeRenewal(["a"]).on(stage);
   renewal.failing = (name) =>
     name === "awaitMachineRelieved" ? failure("EtcdAccessMissing", "Failed to reach etcd: no Secret") : undefined;
@@ -76,7 +76,7 @@ test("renewCertificates: keeps no slot if etcd cannot be asked", async (stage) =
   deepEqual(renewal.violations, []);
 });
 
-test("renewCertificates: a control plane under way gives its slot back while etcd is inconclusive, and is completed", async (stage) => {
+test("renewCertificates: gives the slot of a control plane in progress back while etcd has a problem, and completes it later", async (stage) => {
   const renewal = new FakeRenewal().on(stage);
   renewal.meet = () => ({ outcome: "Unknown", message: "no answer" });
   const first = await renewal.start(stage);
@@ -95,7 +95,7 @@ test("renewCertificates: a control plane under way gives its slot back while etc
   deepEqual([renewal.violations, renewal.slots], [[], []]);
 });
 
-test("renewCertificates: a refused order halts, gives the slot back, and no other control plane begins", async (stage) => {
+test("renewCertificates: halts when a node refuses an order, gives the slot back, and begins no other control plane", async (stage) => {
   const renewal = new FakeRenewal().on(stage);
   renewal.meet = (node) => node === "c" ? { ...refused, reason: "AuthorityExternal" } : undefined;
   const handle = await renewal.start(stage);
@@ -114,7 +114,7 @@ test("renewCertificates: a refused order halts, gives the slot back, and no othe
   deepEqual(renewal.violations, []);
 });
 
-test("renewCertificates: a person who renews the halted control plane ends the halt", async (stage) => {
+test("renewCertificates: continues when a person renews the certificates of the halted control plane", async (stage) => {
   const renewal = new FakeRenewal().on(stage);
   renewal.meet = (node) => node === "a" ? { ...refused, reason: "ToolMissing" } : undefined;
   const handle = await renewal.start(stage);
@@ -125,7 +125,7 @@ test("renewCertificates: a person who renews the halted control plane ends the h
   deepEqual(renewal.given("Renew"), ["Renew a", "Renew c", "Renew b"]);
 });
 
-test("renewCertificates: a control plane that does not come up again keeps its slot, and is completed", async (stage) => {
+test("renewCertificates: keeps the slot of a control plane whose restart failed, and completes it on request", async (stage) => {
   const renewal = new FakeRenewal().on(stage);
   renewal.meet = (node) => node === "c" ? { ...refused, reason: "RestartFailed" } : undefined;
   const handle = await renewal.start(stage);
@@ -138,7 +138,7 @@ test("renewCertificates: a control plane that does not come up again keeps its s
   deepEqual([renewal.violations, renewal.slots], [[], []]);
 });
 
-test("renewCertificates: an unhealthy control plane halts, and no other begins", async (stage) => {
+test("renewCertificates: halts when a control plane is unhealthy after its renewal, and begins no other", async (stage) => {
   const renewal = new FakeRenewal().on(stage);
   renewal.isHealthy = () => false;
   await renewal.start(stage);
@@ -149,7 +149,7 @@ test("renewCertificates: an unhealthy control plane halts, and no other begins",
   deepEqual([renewal.given("Renew"), renewal.slots.length], [["Renew a"], 1]);
 });
 
-test("renewCertificates: a renewal without an effect halts instead of being repeated at once", async (stage) => {
+test("renewCertificates: halts when a certificate still expires soon after its renewal, instead of renewing it at once", async (stage) => {
   const renewal = new FakeRenewal(["a"]).on(stage);
   renewal.before = (effect) => {
     if (effect === "free a") renewal.plane("a").due = "still";
@@ -162,7 +162,7 @@ test("renewCertificates: a renewal without an effect halts instead of being repe
   deepEqual(renewal.given("Renew", "Repeat"), ["Renew a"]);
 });
 
-test("renewCertificates: waits for the slot that an upgrade has, and for the other control planes", async (stage) => {
+test("renewCertificates: waits while an upgrade has the slot, and until the other control planes are Ready", async (stage) => {
   const renewal = new FakeRenewal().on(stage);
   renewal.slots = ["kube-system/upgrade-kubernetes.v/m"];
   const handle = await renewal.start(stage);
@@ -189,7 +189,7 @@ test("renewCertificates: begins no control plane outside the windows of its grou
   await handle.result();
 });
 
-test("renewCertificates: outages of the API server cost a control plane no time, and nothing is lost", async (stage) => {
+test("renewCertificates: does not count outages of the API server as a failure, and renews every control plane once", async (stage) => {
   const renewal = new FakeRenewal().on(stage);
   renewal.unseen = [3_600_000, 1, 3_600_000, 1];
   const away = ["surveyRenewal", "ensureCertificatesRead", "ensureSlotTaken", "awaitMachineRelieved"];
@@ -207,7 +207,7 @@ test("renewCertificates: outages of the API server cost a control plane no time,
   deepEqual(renewal.given("Renew"), ["Renew a", "Renew c", "Renew b"]);
 });
 
-test("renewCertificates: a cancellation leaves an order to its node, and begins no other", async (stage) => {
+test("renewCertificates: keeps the slot when it is cancelled during an order, which the next run completes without a second order", async (stage) => {
   const renewal = new FakeRenewal().on(stage);
   const reached = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();
@@ -228,7 +228,7 @@ test("renewCertificates: a cancellation leaves an order to its node, and begins 
   deepEqual([renewal.violations, renewal.given("Renew")], [[], ["Renew a", "Renew c", "Renew b"]]);
 });
 
-test("renewCertificates: a cancellation before an order gives the slot back", async (stage) => {
+test("renewCertificates: gives the slot back when it is cancelled before an order", async (stage) => {
   const renewal = new FakeRenewal(["a"]).on(stage);
   const reached = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();
@@ -246,7 +246,7 @@ test("renewCertificates: a cancellation before an order gives the slot back", as
   deepEqual(renewal.slots, []);
 });
 
-test("renewCertificates: renews nothing more once a person turns it off, but completes what is under way", async (stage) => {
+test("renewCertificates: completes the control plane in progress when a person turns renewals off, and begins no other", async (stage) => {
   const renewal = new FakeRenewal().on(stage);
   renewal.before = (effect) => {
     if (effect === "Renew a") renewal.setting = "Off";

@@ -150,7 +150,7 @@ test("renewCredentials: signals a running rollout", async (stage) => {
   await handle.result();
 });
 
-test("rollOutMachineDeployment: renews while it waits for a drain", async (stage) => {
+test("rollOutMachineDeployment: renews credentials while it waits for a drain", async (stage) => {
   const pool = await stage.grownPool();
   pool.isDrainBlocked = true;
   pool.change({ image: "image-2" });
@@ -167,7 +167,7 @@ test("rollOutMachineDeployment: renews while it waits for a drain", async (stage
   equal((await handle.result()).outcome, "Converged");
 });
 
-test("fault E4: a cancellation during an outage is reported afterwards, and nothing continues", async (stage) => {
+test("fault E4: a cancellation during an outage is reported by the next run, which does not continue the rollout", async (stage) => {
   const pool = await stage.grownPool();
   pool.isDrainBlocked = true;
   pool.change({ image: "image-2" });
@@ -192,7 +192,7 @@ test("fault E4: a cancellation during an outage is reported afterwards, and noth
   deepEqual(pool.machines.filter(({ ready, leaving, mark, cordoned }) => ready && !leaving && (mark || cordoned)), []);
 });
 
-test("renewCredentials: renews what a cancelled rollout left, and continues nothing", async (stage) => {
+test("renewCredentials: renews the credentials of a pool whose rollout was cancelled, and does not continue the rollout", async (stage) => {
   const pool = await cancelledPool(stage);
   pool.calls.length = 0;
   makeDue(pool);
@@ -271,7 +271,7 @@ test("rollOutMachineDeployment: reports secrets that cannot be renewed, beside t
   await handle.result();
 });
 
-test("rollOutMachineDeployment: publishes again for a command at the moment of its end", async (stage) => {
+test("rollOutMachineDeployment: publishes again when a signal arrives at the moment of its end", async (stage) => {
   const pool = await stage.grownPool();
   pool.after["ensureRolloutReported"] = async () => {
     if (pool.reports.at(-1)?.phase !== "Converged") return;
@@ -288,7 +288,7 @@ function describe(stage: Stage): Promise<ScheduleDescription> {
   return stage.client.schedule.getHandle("renew-credentials").describe();
 }
 
-test("ensureCredentialSchedule: makes one Schedule with a note, whose runs renew", async (stage) => {
+test("ensureCredentialSchedule: creates one Schedule with a note, whose runs renew credentials", async (stage) => {
   const pool = await stage.grownPool({ replicas: 1 });
   const config = readConfig({ OSTLER_CREDENTIAL_SECONDS: "86400", OSTLER_DEADLINES: '{"recheck": "1m"}' });
   await ensureCredentialSchedule(stage.client, { config, self });

@@ -82,7 +82,7 @@ test("retry: a machine that failed finally and was removed by hand blocks nothin
   equal((await handle.result()).outcome, "Converged");
 });
 
-test("promote: with full still evaluates the gates of the last wave", async (stage) => {
+test('promote: with "full" still evaluates the gates of the last wave', async (stage) => {
   const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave", 200)] } });
   let verdict: "Inconclusive" | "Failed" = "Inconclusive";
   pool.verdict = () => verdict;

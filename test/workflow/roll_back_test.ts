@@ -175,7 +175,7 @@ test("retry: takes a change out of quarantine", async (stage) => {
   assertOrderly(pool);
 });
 
-test("onFailure: a bad change applied again during the rollback replaces no machine back and forth", async (stage) => {
+test("onFailure: the rollback admits no machine of the bad change when the bad change is applied again", async (stage) => {
   const waves = [{ upTo: 2, soak: 0 }, { upTo: "100%", soak: 0 }];
   const pool = await stage.grownPool({ rules: { waves, gates: [gateOf("EachWave")], onFailure: "Rollback" } });
   pool.verdict = () => "Failed";
@@ -197,7 +197,7 @@ test("onFailure: a bad change applied again during the rollback replaces no mach
   assertOrderly(pool);
 });
 
-test("onFailure: a pool whose last good template is lost reports that, and holds the bad change", async (stage) => {
+test("onFailure: a pool whose last good template is lost reports the loss, and keeps the bad change quarantined", async (stage) => {
   const pool = await poolWithBadImage(stage);
   pool.before["ensureLastGoodRestored"] = () => {
     throw failure("LastGoodMissing", "Failed to roll back: no MachineSet has the last good template");

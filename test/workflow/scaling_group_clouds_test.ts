@@ -10,20 +10,33 @@ import { onStage, type Stage } from "../support/workflow_stage.ts";
 const test = onStage();
 
 const stories: SiteStory[] = [
-  ["K7 the cloud fails at every removal: it is repeated until the machine is deleted", removalFails],
+  ["K7 the cloud fails at every removal: the removal is repeated until the machine is deleted", removalFails],
   [
-    "K9, K12 an order is hidden for a while: no other is given, and the group keeps its size",
+    "K9, K12 the cloud shows an ordered machine late: no second machine is ordered, and the group keeps its size",
     shownLate,
   ],
-  ["K16 a person scales the group up during the rollout: it gets that size, and all of it is new", madeLarger],
-  ["K18 an existing equal template is used", takesTemplate],
-  ["K19 a template that lost a field boots nothing, and that is reported", losesField],
+  [
+    "K16 a person scales the group up during the rollout: the group gets that size, and all its machines get the new image",
+    madeLarger,
+  ],
+  [
+    "K18 the group already has an equal launch template: that template is used, and no other one is created",
+    takesTemplate,
+  ],
+  [
+    "K19 the cloud drops a field of a new launch template: no machine boots with the template, and the difference is reported",
+    losesField,
+  ],
 ];
 
 const tellAll = (stage: Stage, t: Deno.TestContext): Promise<void> =>
   tellOnSites({ stage, t }, { cast: [[alpha, 1]], stories });
 
-test("scaling group: is rolled whatever its cloud does", tellAll, stories.length);
+test(
+  "scaling group: is rolled even if its cloud fails, shows machines late, or changes its size or templates",
+  tellAll,
+  stories.length,
+);
 
 type Group = Parameters<SiteScene["ground"]["cloud"]["addTemplate"]>[0];
 

@@ -14,14 +14,20 @@ const stories: SiteStory[] = [
     neverReady,
   ],
   ["K5 nodes of unknown version have not joined: that is reported, and no more are ordered", silent],
-  ["K1 another image is desired while a machine boots the previous one: no machine keeps that", leftWhileBooting],
   [
-    "K2 another image is desired while a new machine exists beside its old one: the group keeps its size",
+    "K1 another image is desired while a machine boots the previous one: no machine keeps the previous image",
+    leftWhileBooting,
+  ],
+  [
+    "K2 another image is desired while a new machine exists beside its old machine: the group keeps its size",
     leftWhilePaired,
   ],
   ["K13 a machine that the cloud reports as failed is replaced at once", failed],
-  ["a machine that becomes unhealthy without a run is repaired: another one is ordered, and it is deleted", fallsIll],
-  ["K26 nothing is done while a node has no provider ID, and it is named", nameless],
+  ["a machine becomes unhealthy while no run is open: it is deleted, and one machine is ordered instead", fallsIll],
+  [
+    "K26 a node without a provider ID is named, and keeps the NodeVersion from UpToDate, while the other nodes are replaced",
+    nameless,
+  ],
 ];
 
 const tellAll = (stage: Stage, t: Deno.TestContext): Promise<void> =>

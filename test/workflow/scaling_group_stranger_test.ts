@@ -20,7 +20,7 @@ const stateful: GroupSpec = {
 };
 
 test(
-  "fault G1, G2, G13: a stranger's cluster keeps the machines of each zone, and its autoscaler removes none",
+  "fault G1, G2, G13: a cluster that knows nothing of Ostler keeps the machines of each zone, and its autoscaler removes none",
   (stage: Stage) =>
     amongStrangers(stage, { groups: [even] }, async (scene) => {
       const release = await holdDrains(scene);
@@ -33,11 +33,11 @@ test(
     }),
 );
 
-test("fault G2: a group that the cloud rebalances is not rebalanced while it is rolled", (stage: Stage) =>
+test("fault G2: the cloud does not rebalance the zones of a scaling group while Ostler rolls it", (stage: Stage) =>
   amongStrangers(stage, { groups: [uneven] }, (scene) => rollTo(scene, "image-2", uneven.size)));
 
 test(
-  "fault G1, G2, G13: a stranger's group that cannot be rolled safely is refused before anything is changed",
+  "fault G1, G2, G13: a scaling group that cannot be rolled safely is refused before any of it is changed",
   (stage: Stage) =>
     amongStrangers(stage, { groups: [even], others: [stateful] }, async ({ world }) => {
       const { cloud } = world.ground;

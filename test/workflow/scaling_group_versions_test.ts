@@ -19,7 +19,7 @@ const ofTwo: SiteStory[] = [
     "K11, K17 another controller deletes a new machine and its record, and sets another template: all is corrected",
     meddled,
   ],
-  ["F2 only the components differ", components],
+  ["F2 the Kubernetes components and the image change: every machine is replaced once", components],
 ];
 
 const tellOfTwo = (stage: Stage, t: Deno.TestContext): Promise<void> =>
@@ -32,16 +32,19 @@ test("scaling groups: two are rolled as their NodeVersion defines", tellOfTwo, o
  * planes with access. Upgrades are tested in U1 to U8 (which versions of Kubernetes follow which).
  */
 const besideControlPlanes: SiteStory[] = [
-  ["K23 control planes have other components: their stage is refused, and workers wait", componentsWait],
-  ["K23 control planes have another image: they are first, and no worker begins before they are done", imageWaits],
-  ["K24 a group that is added at the end takes nothing up before the autoscaler is off", cameLater],
+  ["K23 control planes run other Kubernetes components: their stage is refused, and workers wait", componentsWait],
+  [
+    "K23 control planes run another image: they are released first, and no worker begins before they are done",
+    imageWaits,
+  ],
+  ["K24 a group is added after the rollout: it orders no machine before the autoscaler is off", cameLater],
 ];
 
 const tellBesideControlPlanes = (stage: Stage, t: Deno.TestContext): Promise<void> =>
   tellOnSites({ stage, t }, { cast: [[alpha, 1], [control, 0]], stories: besideControlPlanes });
 
 test(
-  "scaling groups: workers beside control planes are rolled as far as these allow",
+  "scaling groups: workers are rolled only as far as the control planes allow",
   tellBesideControlPlanes,
   besideControlPlanes.length,
 );

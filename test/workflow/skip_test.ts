@@ -72,7 +72,7 @@ test("fault E3: a skipped machine stays skipped when Ostler changes the template
   await stage.ask(pool, "retry");
 });
 
-test("skip: reports a machine that the pool does not have, and forgets it", async (stage) => {
+test("skip: reports a name that no machine of the pool has, and drops the name", async (stage) => {
   const { pool, handle } = await waitingRollout(stage);
   await stage.ask(pool, "skip", { by: "somebody", machine: pool.nth(2) });
   await stage.ask(pool, "skip", { by: "somebody", machine: `${pool.nth(3)}-typo` });

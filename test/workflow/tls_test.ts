@@ -69,7 +69,7 @@ test("TLS: a process of Ostler connects with a client certificate", async (stage
   await door.close();
 });
 
-test("TLS: certificates, keys and authorities change under running workers; the old ones are refused, and the work continues", async (stage) => {
+test("TLS: workers continue when certificates, keys and authorities change while they run, and Temporal refuses the old certificates", async (stage) => {
   const before = await authorityOf("old-ca");
   const after = await authorityOf("new-ca");
   const [oldCa, newCa] = [before.authority.certificatePem, after.authority.certificatePem];

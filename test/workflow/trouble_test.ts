@@ -186,7 +186,7 @@ test("rollOutMachineDeployment: halts when machine-controller does not remove th
   assertOrderly(pool);
 });
 
-test("rollOutMachineDeployment: treats no machine as late because of a time without reads", async (stage) => {
+test("rollOutMachineDeployment: does not count a time without reads of the API towards the deadline of a machine", async (stage) => {
   const pool = await stage.grownPool();
   pool.rules.join.attempts = 0;
   pool.fate = () => "address";

@@ -11,7 +11,7 @@ function assertServed(pool: FakePool): void {
   deepEqual([pool.violations.filter((one) => !/^\d+ booted$/.test(one)), pool.leftovers()], [[], []]);
 }
 
-test("unheld machines: the rollout converges, and leaves nothing behind", async (stage) => {
+test("unheld machines: the rollout converges, and leaves no hold or mark, while the webhook that holds new machines is down", async (stage) => {
   const pool = await stage.grownPool();
   pool.isAdmissionDown = true;
   pool.change({ image: "image-2" });
@@ -26,7 +26,7 @@ test("unheld machines: the rollout converges, and leaves nothing behind", async 
   assertServed(pool);
 });
 
-test("unheld machines: a webhook that returns during a rollout holds the rest", async (stage) => {
+test("unheld machines: the webhook holds the remaining new machines when it is up again during a rollout", async (stage) => {
   const pool = await stage.grownPool({ replicas: 4 });
   pool.isAdmissionDown = true;
   pool.before["ensureVictimReleased"] = () => void (pool.isAdmissionDown = false);

@@ -128,7 +128,7 @@ async function refuses(where: Where, line: RegExp): Promise<void> {
 }
 
 test(
-  "unusable Temporal: processes stay up, not ready, with one line, when it is down or the namespace is missing",
+  "unusable Temporal: processes stay up, are not ready, and log one line when Temporal is down or the namespace is missing",
   async (stage) => {
     await withApi(async (kubeconfig) => {
       const absent = /^Failed to reach Temporal at 127\.0\.0\.1:1: Connection refused;/;
@@ -144,7 +144,7 @@ test(
 );
 
 test(
-  "unusable Temporal: processes stay up, not ready, with one line, without permissions or with an old server",
+  "unusable Temporal: processes stay up, are not ready, and log one line without permissions or with an old server",
   async (stage) => {
     const cases: [number, RegExp, RegExp][] = [
       [
@@ -165,7 +165,7 @@ test(
   2,
 );
 
-test("unusable Temporal: in one process with both, the webhook answers and is ready", async () => {
+test("unusable Temporal: the webhook responds and is ready in a process with worker and webhook, of which the worker is not ready", async () => {
   const [port = 0] = await freePorts(1);
   const authority = await CertificateAuthority.create("webhook");
   const { certificatePem, keyPem } = await authority.issue({

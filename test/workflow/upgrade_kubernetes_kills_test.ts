@@ -41,7 +41,7 @@ const points = [
 ];
 
 test(
-  "K23 upgradeKubernetes: a new run continues by the survey alone, wherever the previous one was terminated",
+  "K23 upgradeKubernetes: a new run continues from a survey of the cluster alone, wherever the previous run was terminated",
   async (stage) => {
     await Promise.all(points.map(async (point) => {
       const upgrade = new FakeUpgrade().on(stage);

@@ -45,7 +45,7 @@ test("upgradeKubernetes: does nothing more when all control planes run the versi
   deepEqual(upgrade.done, []);
 });
 
-test("upgradeKubernetes: writes nothing but the plan before an approval, which comes late", async (stage) => {
+test("upgradeKubernetes: runs only the check and kubeadm's plan before the approval, and repeats both after it", async (stage) => {
   const upgrade = new FakeUpgrade().on(stage);
   upgrade.approved = old;
   upgrade.findings = [{ kind: "EtcdInDoubt", stops: false, message: "member x is slow" }];
@@ -62,7 +62,7 @@ test("upgradeKubernetes: writes nothing but the plan before an approval, which c
   deepEqual(upgrade.violations, []);
 });
 
-test("upgradeKubernetes: a finding that stops is not overridden by an approval", async (stage) => {
+test("upgradeKubernetes: does not begin despite an approval when a finding stops the upgrade", async (stage) => {
   const upgrade = new FakeUpgrade(["a"]).on(stage);
   const message = "flowschemas.v1beta3.flowcontrol.apiserver.k8s.io is in use";
   upgrade.findings = [{ kind: "ApiRemoved", stops: true, message }];
@@ -75,7 +75,7 @@ test("upgradeKubernetes: a finding that stops is not overridden by an approval",
   deepEqual(upgrade.done, ["check cluster", "Plan a", ...upgradeOfOne]);
 });
 
-test("upgradeKubernetes: a refusal of kubeadm's plan is a finding that stops", async (stage) => {
+test("upgradeKubernetes: does not begin when kubeadm refuses the plan", async (stage) => {
   const upgrade = new FakeUpgrade(["a"]).on(stage);
   upgrade.meet = (order) =>
     order === "Plan a" ? { outcome: "Refused", reason: "KubeadmRefused", message: "CoreDNS is unknown" } : undefined;
@@ -84,7 +84,7 @@ test("upgradeKubernetes: a refusal of kubeadm's plan is a finding that stops", a
   deepEqual(upgrade.done, ["check cluster", "Plan a"]);
 });
 
-test("K23 upgradeKubernetes: a refused order keeps cordon and slot, and the upgrade continues on request", async (stage) => {
+test("K23 upgradeKubernetes: halts with cordon and slot when a node refuses an order, and continues on request", async (stage) => {
   const upgrade = new FakeUpgrade().on(stage);
   upgrade.meet = (order) =>
     order === "Node c" ? { outcome: "Refused", reason: "KubeadmRefused", message: "no space left" } : undefined;
@@ -99,7 +99,7 @@ test("K23 upgradeKubernetes: a refused order keeps cordon and slot, and the upgr
   deepEqual([upgrade.violations, upgrade.cordoned(), upgrade.slots], [[], [], []]);
 });
 
-test("K23, K27 upgradeKubernetes: a control plane that is lost in its upgrade is left to a repair, and the upgrade continues", async (stage) => {
+test("K23, K27 upgradeKubernetes: frees the slot of a control plane that is lost during its upgrade, and continues after its repair", async (stage) => {
   const upgrade = new FakeUpgrade().on(stage);
   upgrade.meet = (order) => {
     if (order !== "Node c") return undefined;
@@ -122,7 +122,7 @@ test("K23, K27 upgradeKubernetes: a control plane that is lost in its upgrade is
   deepEqual([upgrade.violations, upgrade.slots], [[], []]);
 });
 
-test("K23 upgradeKubernetes: a control plane that is Ready again after a failed upgrade takes its slot again, and is completed", async (stage) => {
+test("K23 upgradeKubernetes: takes the slot again, and completes the control plane, when it is Ready again after a failed upgrade", async (stage) => {
   const upgrade = new FakeUpgrade().on(stage);
   upgrade.meet = (order) => {
     if (order !== "Kubelet c") return undefined;
@@ -144,7 +144,7 @@ test("K23 upgradeKubernetes: a control plane that is Ready again after a failed 
   deepEqual([upgrade.violations, upgrade.cordoned(), upgrade.slots], [[], [], []]);
 });
 
-test("upgradeKubernetes: a person who upgrades the halted control plane ends the halt", async (stage) => {
+test("upgradeKubernetes: continues when a person upgrades the halted control plane", async (stage) => {
   const upgrade = new FakeUpgrade().on(stage);
   upgrade.meet = (order) =>
     order === "Kubelet c" ? { outcome: "Refused", reason: "KubeletFailed", message: "exit code 1" } : undefined;
@@ -155,7 +155,7 @@ test("upgradeKubernetes: a person who upgrades the halted control plane ends the
   deepEqual([upgrade.violations, upgrade.given("Kubelet")], [[], ["Kubelet a", "Kubelet c", "Kubelet b"]]);
 });
 
-test("upgradeKubernetes: a control plane that is not healthy stays cordoned, and no other begins", async (stage) => {
+test("upgradeKubernetes: halts, and keeps the control plane cordoned, when it is unhealthy after the upgrade of its components", async (stage) => {
   const upgrade = new FakeUpgrade(["a"]).on(stage);
   upgrade.isHealthy = () => false;
   const handle = await upgrade.start(stage);
@@ -171,7 +171,7 @@ test("upgradeKubernetes: a control plane that is not healthy stays cordoned, and
   deepEqual(upgrade.violations, []);
 });
 
-test("K23 upgradeKubernetes: outages of the API server cost a control plane no time, and nothing is lost", async (stage) => {
+test("K23 upgradeKubernetes: does not count outages of the API server as a failure, and upgrades every control plane", async (stage) => {
   const upgrade = new FakeUpgrade().on(stage);
   upgrade.unseen = [3_600_000, 1, 3_600_000, 1];
   const away = ["surveyUpgrade", "checkUpgrade", "awaitUpgradeOrdered", "awaitMachineRelieved", "awaitNodeEmptied"];
@@ -205,7 +205,7 @@ test("upgradeKubernetes: reports a denial, and continues after the next change",
   deepEqual((await handle.result()).outcome, "UpToDate");
 });
 
-test("K23 upgradeKubernetes: keeps the slot of a control plane under way also while its rules cannot be read", async (stage) => {
+test("K23 upgradeKubernetes: keeps the slot of a control plane in progress also while it cannot read the policy", async (stage) => {
   const upgrade = new FakeUpgrade(["a"]).on(stage);
   upgrade.meet = (order) => order === "Apply a" ? { outcome: "Unknown", message: "no answer" } : undefined;
   const first = await upgrade.start(stage);
@@ -221,7 +221,7 @@ test("K23 upgradeKubernetes: keeps the slot of a control plane under way also wh
   deepEqual([(await handle.result()).outcome, upgrade.violations], ["UpToDate", []]);
 });
 
-test("upgradeKubernetes: the version changed in the middle: the control plane under way gets the new version", async (stage) => {
+test("upgradeKubernetes: upgrades the control plane in progress to the new version when the version changes during its drain", async (stage) => {
   const upgrade = new FakeUpgrade().on(stage);
   upgrade.before = (effect) => {
     if (effect === "drain c") Object.assign(upgrade, { version: "v1.36.2", approved: "v1.36.2" });
@@ -234,7 +234,7 @@ test("upgradeKubernetes: the version changed in the middle: the control plane un
   deepEqual([upgrade.violations, upgrade.given("cordon")], [[], ["cordon a", "cordon c", "cordon a", "cordon b"]]);
 });
 
-test("upgradeKubernetes: the version changed without an approval: a drained control plane serves again", async (stage) => {
+test("upgradeKubernetes: uncordons a drained control plane when the version changes without a new approval", async (stage) => {
   const upgrade = new FakeUpgrade().on(stage);
   upgrade.before = (effect) => {
     if (effect === "drain a") upgrade.version = "v1.36.2";
@@ -248,7 +248,7 @@ test("upgradeKubernetes: the version changed without an approval: a drained cont
   deepEqual([upgrade.violations, upgrade.plane("b").kubelet], [[], "v1.36.2"]);
 });
 
-test("upgradeKubernetes: a downgrade is refused, and a later version ends the refusal", async (stage) => {
+test("upgradeKubernetes: refuses a downgrade, and continues when a later version is desired", async (stage) => {
   const upgrade = new FakeUpgrade(["a"]).on(stage);
   upgrade.version = "v1.34.9";
   const handle = await upgrade.start(stage);
@@ -259,7 +259,7 @@ test("upgradeKubernetes: a downgrade is refused, and a later version ends the re
   deepEqual(upgrade.done, upgradeOfOne);
 });
 
-test("upgradeKubernetes: a cancellation leaves the control plane under way cordoned, and the next run completes it", async (stage) => {
+test("upgradeKubernetes: keeps the control plane in progress cordoned when it is cancelled, and completes it in the next run", async (stage) => {
   const upgrade = new FakeUpgrade().on(stage);
   const reachedNode = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();
@@ -283,7 +283,7 @@ test("upgradeKubernetes: a cancellation leaves the control plane under way cordo
   deepEqual([upgrade.violations, upgrade.given("cordon")], [[], ["cordon a", "cordon c", "cordon b"]]);
 });
 
-test("upgradeKubernetes: a cancellation before a cordon gives the slot back", async (stage) => {
+test("upgradeKubernetes: gives the slot back when it is cancelled before a cordon", async (stage) => {
   const upgrade = new FakeUpgrade(["a"]).on(stage);
   upgrade.doubts = ["member y does not answer"];
   upgrade.blockers = [];
@@ -294,7 +294,7 @@ test("upgradeKubernetes: a cancellation before a cordon gives the slot back", as
   deepEqual([upgrade.standing.reason, upgrade.slots, upgrade.cordoned()], ["UpgradeCancelled", [], []]);
 });
 
-test("fault K23 upgradeKubernetes: a cancellation is reported also if the slot cannot be given back yet", async (stage) => {
+test("fault K23 upgradeKubernetes: reports its cancellation even if it cannot give the slot back yet", async (stage) => {
   const upgrade = new FakeUpgrade(["a"]).on(stage);
   upgrade.approved = "";
   const handle = await upgrade.start(stage);
@@ -306,7 +306,7 @@ test("fault K23 upgradeKubernetes: a cancellation is reported also if the slot c
   deepEqual([upgrade.standing.reason, left.size], ["UpgradeCancelled", 0]);
 });
 
-test("upgradeKubernetes: keeps no slot while etcd is inconclusive, so that a repair can end that", async (stage) => {
+test("upgradeKubernetes: gives the slot back while etcd has a problem, so that a repair can take the slot", async (stage) => {
   const upgrade = new FakeUpgrade(["a"]).on(stage);
   upgrade.doubts = ["member y does not answer"];
   const handle = await upgrade.start(stage);
@@ -318,7 +318,7 @@ test("upgradeKubernetes: keeps no slot while etcd is inconclusive, so that a rep
   deepEqual(upgrade.violations, []);
 });
 
-test("upgradeKubernetes: keeps no slot of a terminated run while etcd is inconclusive", async (stage) => {
+test("upgradeKubernetes: gives the slot of a terminated run back while etcd has a problem", async (stage) => {
   const upgrade = new FakeUpgrade(["a"]).on(stage);
   upgrade.before = (effect) => {
     if (effect === "relieve a") upgrade.doubts = ["member y does not answer"];
@@ -338,7 +338,7 @@ test("upgradeKubernetes: keeps no slot of a terminated run while etcd is inconcl
   deepEqual(upgrade.violations, []);
 });
 
-test("upgradeKubernetes: waits for the slot that the run of a group has", async (stage) => {
+test("upgradeKubernetes: waits while the run of a scaling group has the slot", async (stage) => {
   const upgrade = new FakeUpgrade(["a"]).on(stage);
   upgrade.slots = ["kube-system/scaling-group.other/m"];
   const handle = await upgrade.start(stage);
@@ -403,7 +403,7 @@ test("upgradeKubernetes: upgrades the only control plane of a cluster", async (s
   deepEqual(upgrade.violations, []);
 });
 
-test("upgradeKubernetes: an upgrade without an effect halts instead of being repeated at once", async (stage) => {
+test("upgradeKubernetes: halts when the components run the old version after the upgrade, instead of repeating it at once", async (stage) => {
   const upgrade = new FakeUpgrade(["a"]).on(stage);
   upgrade.before = (effect) => {
     if (effect === "free a") upgrade.plane("a").components = old; // as if an old static pod had returned
@@ -416,7 +416,7 @@ test("upgradeKubernetes: an upgrade without an effect halts instead of being rep
   deepEqual(upgrade.given("cordon"), ["cordon a"]);
 });
 
-test("upgradeKubernetes: ends every cordon and gives the slot back when its NodeVersion is deleted", async (stage) => {
+test("upgradeKubernetes: uncordons control planes and gives the slot back when its NodeVersion is deleted", async (stage) => {
   const upgrade = new FakeUpgrade(["a"]).on(stage);
   upgrade.isHealthy = () => false;
   const handle = await upgrade.start(stage);

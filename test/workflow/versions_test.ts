@@ -70,7 +70,7 @@ test("versions: the next version takes over a drain in the shared budget, and th
   deepEqual(await ran(handle), { failures: 0, builds: ["a1", "b1", "a2"] });
 });
 
-test("versions: a run that a patch has changed waits for a version with the patch, and loses nothing", async (stage) => {
+test("versions: a run that has used a workflow patch waits for a version with the patch, and then continues its drain", async (stage) => {
   const pool = await drainingPool(stage);
   const handle = stage.client.workflow.getHandle(pool.holder);
   await deploy(stage, { buildId: "b2", next: true });
@@ -85,7 +85,7 @@ test("versions: a run that a patch has changed waits for a version with the patc
   await finished(stage, pool);
 });
 
-test("versions: during one halted rollout more versions come and go than a server keeps", async (stage) => {
+test("versions: a halted rollout continues after more versions of Ostler were current than the Temporal server keeps", async (stage) => {
   const pool = await stage.grownPool({ replicas: 2 });
   pool.fate = () => "registered";
   pool.change({ image: "image-2" });

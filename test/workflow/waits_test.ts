@@ -25,7 +25,7 @@ test("waits: a step runs at once even if every slot for waits is taken", async (
   await stage.client.workflow.getHandle(third.holder).cancel();
 });
 
-test("waits: are all on their queue, and nothing else is", async (stage) => {
+test("waits: only activities that wait run on the task queue for waits", async (stage) => {
   const pool = await stage.grownPool({ replicas: 2 });
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool);
@@ -39,7 +39,7 @@ test("waits: are all on their queue, and nothing else is", async (stage) => {
   }
 });
 
-test("waits: the end of a machine's protection is noticed, however late, because no event reports it", async (stage) => {
+test("waits: the rollout continues when a machine's protection ends, however late, because no event reports the end", async (stage) => {
   const pool = await stage.grownPool({ replicas: 1 });
   const [machine] = pool.machines;
   ok(machine);

@@ -40,7 +40,7 @@ test("waves: a soak ends by itself, and nothing is admitted before", async (stag
   assertOrderly(pool);
 });
 
-test("promote: with full ends the soaks of all waves", async (stage) => {
+test('promote: with "full" ends the soaks of all waves', async (stage) => {
   const rules = { waves: [{ upTo: 1, soak: hour }, { upTo: 2, soak: hour }, { upTo: "100%", soak: 0 }] };
   const pool = await stage.grownPool({ rules });
   pool.change({ image: "image-2" });
@@ -51,7 +51,7 @@ test("promote: with full ends the soaks of all waves", async (stage) => {
   assertRuns(pool, "image-2");
 });
 
-test("promote: without full ends one soak only", async (stage) => {
+test('promote: without "full" ends only the soak of the current wave', async (stage) => {
   const rules = { waves: [{ upTo: 1, soak: hour }, { upTo: 2, soak: hour }, { upTo: "100%", soak: 0 }] };
   const pool = await stage.grownPool({ rules });
   pool.change({ image: "image-2" });

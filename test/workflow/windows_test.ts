@@ -22,7 +22,7 @@ test("windows: nothing starts outside, and status shows when the next one opens"
   assertOrderly(pool);
 });
 
-test("windows: open without an event", async (stage) => {
+test("windows: replacements begin when a window opens, without an event", async (stage) => {
   const pool = await stage.grownPool({ replicas: 1 });
   let from = Infinity;
   pool.before["readDesired"] = () => {

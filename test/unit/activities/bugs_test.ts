@@ -10,7 +10,7 @@ async function failureOf(error: unknown, run: ActivityRun = {}): Promise<unknown
   return await inActivity(() => steps.publishConfig({}).then(() => undefined, (reason) => reason), run);
 }
 
-Deno.test("withBugsSorted: describes an internal error by its step and place, never by its message", async () => {
+Deno.test("withBugsSorted: describes an internal error by its activity, type and line of code, never by its message", async () => {
   const fault = new TypeError('Unexpected token in "hunter2"');
   const failure = await failureOf(fault);
   ok(failure instanceof ApplicationFailure);
@@ -19,12 +19,12 @@ Deno.test("withBugsSorted: describes an internal error by its step and place, ne
   equal(JSON.stringify([failure, failure.stack, failure.cause]).includes("hunter2"), false);
 });
 
-Deno.test("withBugsSorted: has an internal error retried, a bounded number of times", async () => {
+Deno.test("withBugsSorted: lets Temporal retry an internal error until the fourth attempt", async () => {
   const kinds = await Promise.all([1, 2, 3, 4, 5].map((attempt) => failureOf(new RangeError("x"), { attempt })));
   deepEqual(kinds.map((each) => (each as ApplicationFailure).nonRetryable), [false, false, false, true, true]);
 });
 
-Deno.test("withBugsSorted: passes on sorted failures and cancellations unchanged", async () => {
+Deno.test("withBugsSorted: passes on ApplicationFailures and cancellations unchanged", async () => {
   const refusal = refused("ObjectInvalid", "Failed to do it: HTTP 422");
   equal(await failureOf(refusal), refusal);
   const cancelled = new CancelledFailure("CANCELLED");

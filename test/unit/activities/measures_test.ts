@@ -39,7 +39,7 @@ function secondsAgo(seconds: number): { scheduledTimestampMs: number } {
   return { scheduledTimestampMs: Date.now() - seconds * 1000 };
 }
 
-Deno.test("measures: count a failed attempt by activity and type, and no cancelled one", async () => {
+Deno.test("measures: count a failed attempt by activity and type of failure, and do not count a cancelled attempt", async () => {
   const measures = notes();
   const failures = [refused("NameCollision", "x"), new TypeError("x"), new CancelledFailure("x")];
   const steps = withFailuresCounted(measures, {
@@ -50,12 +50,12 @@ Deno.test("measures: count a failed attempt by activity and type, and no cancell
   deepEqual(measures.taken, ["failed publishConfig NameCollision", "failed publishConfig Other"]);
 });
 
-Deno.test("measures: steps are unchanged without a meter", () => {
+Deno.test("measures: leave the activities unchanged when no meter is configured", () => {
   const steps = { publishConfig: (_: object) => Promise.resolve() };
   equal(withFailuresCounted(undefined, steps), steps);
 });
 
-Deno.test("measures: publishing counts from its request, including the queue and earlier attempts", async () => {
+Deno.test("measures: count the duration of a publication from its first request, including the queue and earlier attempts", async () => {
   const measures = notes();
   const published = { news: "Published" } as Published;
   await inActivity(() => measuredPublish(measures, () => Promise.resolve(published)), {
@@ -65,7 +65,7 @@ Deno.test("measures: publishing counts from its request, including the queue and
   deepEqual(measures.taken, ["published 20 Published"]);
 });
 
-Deno.test("measures: a join counts to the moment when its node was Ready, and once", async () => {
+Deno.test("measures: count the duration of a join until its node was Ready, and each join only once", async () => {
   const measures = notes();
   const joined = [50, 200].map((ago, nth) => {
     return { machine: `m-${nth}`, node: "n", image: `img-${nth}`, kubelet: "1", readyAt: Date.now() - ago * 1000 };
@@ -82,7 +82,7 @@ Deno.test("measures: a join counts to the moment when its node was Ready, and on
   deepEqual(measures.taken, ["under way none", "under way ready", "under way none", "joined 70 img-0"]);
 });
 
-Deno.test("measures: an interrupted and resumed drain counts as one", async () => {
+Deno.test("measures: count a drain that was interrupted and resumed as one drain", async () => {
   const measures = notes();
   const drains = new DrainMeasure(measures);
   const order = { pool, node: "w-1" };
@@ -96,7 +96,7 @@ Deno.test("measures: an interrupted and resumed drain counts as one", async () =
   ]);
 });
 
-Deno.test("measures: a drain that was blocked has the image of its machine, like any other", async () => {
+Deno.test("measures: record the machine's image for a drain that an earlier attempt reported as blocked, like for any other drain", async () => {
   const [kube, measures] = [new FakeKube(), notes()];
   kube.put("machines", machine("a"));
   kube.put("nodes", node("node-a"));
@@ -123,7 +123,7 @@ Deno.test("measures: a drain that was blocked has the image of its machine, like
   match(again.join(), /^drained 3 \S+$/);
 });
 
-Deno.test("measures: a drain of an unknown image is counted", async () => {
+Deno.test("measures: count a drain when the image of its machine is unknown", async () => {
   const measures = notes();
   const drains = new DrainMeasure(measures);
   const lost = (): Promise<string> => Promise.reject(new Error("away"));
@@ -135,7 +135,7 @@ Deno.test("measures: a drain of an unknown image is counted", async () => {
   ok(measures.taken.includes("drained 4 "));
 });
 
-Deno.test("measures: an update in place counts its download and its boot, but not its checks", async () => {
+Deno.test("measures: count the download and the boot of an update in place, but not its checks", async () => {
   const measures = notes();
   const update = { pool, machine: "n", image: "img-1", retriedAt: 0, until: 0 };
   const steps = measuredUpdates(measures, {
@@ -156,7 +156,7 @@ Deno.test("measures: an update in place counts its download and its boot, but no
   ]);
 });
 
-Deno.test("measures: a wait that fails no longer counts as under way", async () => {
+Deno.test("measures: no longer count a wait as under way after it failed", async () => {
   const measures = notes();
   await rejects(measuredWait(measures, ["gone"], () => Promise.reject(new Error("x"))));
   deepEqual(measures.taken, ["under way gone", "under way none"]);

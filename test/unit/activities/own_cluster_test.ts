@@ -13,7 +13,7 @@ function stepOf(cluster: string): { step: (input: { pool?: PoolRef }) => Promise
   return { step: steps.readPool, done };
 }
 
-Deno.test("ownCluster: activities serve pools of the worker's own cluster, and objects without a pool", async () => {
+Deno.test("ownCluster: activities accept pools of the worker's own cluster, and arguments without a pool", async () => {
   const { step, done } = stepOf("north");
   await step({ pool: { cluster: "north", ...web } });
   await step({});

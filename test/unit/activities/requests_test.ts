@@ -50,7 +50,7 @@ function change(kube: FakeKube, revision: string): void {
   for (const each of kube.all("machinesets")) kube.put("machinesets", { ...each, spec: { replicas: 0 } });
 }
 
-Deno.test("requests: one change of an existing pool without machines takes 19, and 16 with watches, as in a worker", async () => {
+Deno.test("requests: one change of an existing pool without machines takes 19 requests, and 16 when the worker has watches", async () => {
   const kube = await publishingKube();
   const streams = new FakeStreams(kube);
   const { client } = streams;
@@ -69,7 +69,7 @@ Deno.test("requests: one change of an existing pool without machines takes 19, a
   equal(streams.requests.length, 16, streams.requests.join("\n"));
 });
 
-Deno.test("requests: one change takes 21 in a worker that did not publish before", async () => {
+Deno.test("requests: one change takes 21 requests in a worker that did not publish the previous revision", async () => {
   const kube = await publishingKube();
   const [one, other] = [new FakeStreams(kube), new FakeStreams(kube)];
   const [before, after] = [one, other].map(({ client }) =>
@@ -97,7 +97,7 @@ function passing(timers: ReadonlySet<() => void>, ms: number): void {
   }
 }
 
-Deno.test("requests: a change after an idle hour takes at most 16, including watches", async () => {
+Deno.test("requests: a change after an idle hour takes at most 16 requests, including those of the watches", async () => {
   const kube = await publishingKube();
   const streams = new FakeStreams(kube);
   const { client } = streams;
@@ -120,7 +120,7 @@ Deno.test("requests: a change after an idle hour takes at most 16, including wat
   }
 });
 
-Deno.test("requests: a new pool without machines takes 20 in a worker", async () => {
+Deno.test("requests: a new pool without machines takes 20 requests in a worker", async () => {
   const kube = await publishingKube();
   const streams = new FakeStreams(kube);
   const { client } = streams;

@@ -184,7 +184,7 @@ Deno.test("ostler: exits with the documented codes", async () => {
   }
 });
 
-Deno.test("exit codes: these cases cover every code", () => {
+Deno.test("exit codes: the cases of this file cover every code", () => {
   const codes = [...profileCases, ...clusterCases].filter(({ alone }) => alone && !alone.isCrippled).map(({ code }) =>
     code
   );

@@ -8,7 +8,7 @@ import { deploymentYaml, FakeTerminal, profileYaml } from "../../support/fake_te
 const files = { "osp.yaml": profileYaml(), "md.yaml": deploymentYaml() };
 const flags = ["--node-registry-credentials-secret=kube-system/logins", "--bootstrap-token-service-account-name=a/b"];
 
-Deno.test("ostler render: reports the ignored settings once, and in JSON in a field", async () => {
+Deno.test("ostler render: reports the ignored settings once, and with -o json in a field of the output", async () => {
   using terminal = new FakeTerminal(files);
   const { code, out, err } = await terminal.run(["render", "osp.yaml", "md.yaml", "-o", "json", ...flags]);
   assert.equal(code, 0);

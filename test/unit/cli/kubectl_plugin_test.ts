@@ -35,24 +35,24 @@ async function run(name: string, args: string[], more: Record<string, string> = 
 
 const text = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
-Deno.test("kubectl-ostler: is the command under the name of a plugin", async () => {
+Deno.test('kubectl-ostler: runs ostler, and its help names the command "kubectl ostler"', async () => {
   const { code, stdout } = await run("kubectl-ostler", ["status", "--help"]);
   assert.equal(code, 0);
   assert.match(text(stdout), /^Usage: kubectl ostler status /);
 });
 
-Deno.test("kubectl-ostler: behaves like ostler under that name, with its exit codes", async () => {
+Deno.test("kubectl-ostler: exits with the code of the command (4 without a kubeconfig) when the file is named ostler", async () => {
   const { code, stderr } = await run("ostler", ["status", "-n", "fleet"]);
   assert.equal(code, 4);
   assert.match(text(stderr), /^Failed to reach Kubernetes: found no kubeconfig at "\/nowhere\/\.kube\/config"/);
 });
 
-Deno.test("kubectl-ostler: answers kubectl's completion", async () => {
+Deno.test("kubectl-ostler: completes a partial command for kubectl when the file is named kubectl_complete-ostler", async () => {
   const { code, stdout } = await run("kubectl_complete-ostler", ["hist"]);
   assert.deepEqual([code, text(stdout)], [0, "history\tshow the last ten rollouts\n:4\n"]);
 });
 
-Deno.test("kubectl-ostler: its completion ends soon when the API server does not respond", async () => {
+Deno.test("kubectl-ostler: completion ends within 9 s, without suggestions, when the API server does not respond", async () => {
   using silent = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = silent.addr as Deno.NetAddr;
   const folder = mkdtempSync(join(tmpdir(), "ostler-silent-"));
@@ -72,7 +72,7 @@ Deno.test("kubectl-ostler: its completion ends soon when the API server does not
   assert.ok(performance.now() - began < 9_000);
 });
 
-Deno.test("kubectl-ostler: makes Deno check its packages only when others may be needed", async () => {
+Deno.test("kubectl-ostler: lets Deno update node_modules only when it is missing or older than deno.lock", async () => {
   const folder = mkdtempSync(join(tmpdir(), "ostler-packages-"));
   const place = (name: string): string => join(folder, name);
   for (const name of ["cli", "node_modules/.deno"]) mkdirSync(place(name), { recursive: true });
@@ -155,7 +155,7 @@ Deno.test("kubectl-ostler: bundles the Kubernetes client once, and uses no outda
   }
 });
 
-Deno.test("kubectl-ostler: names what is missing without Deno", async () => {
+Deno.test("kubectl-ostler: exits with 2 and reports how to install or set Deno when Deno is missing", async () => {
   const { code, stderr } = await run("kubectl-ostler", [], { DENO: "/nowhere/deno" });
   assert.deepEqual([code, text(stderr)], [
     2,

@@ -13,7 +13,7 @@ const path = process.env["PATH"] ?? "";
 const there = await Promise.all(outsideValidators.map((name) => isInstalled(name, path)));
 const has = Object.fromEntries(outsideValidators.map((name, index) => [name, there[index] === true]));
 
-Deno.test("isInstalled: searches the given PATH", async () => {
+Deno.test("isInstalled: returns false for a program that the given PATH does not have", async () => {
   assert.equal(await isInstalled("shellcheck", "/nowhere:"), false);
 });
 

@@ -4,7 +4,7 @@ import { settingRows } from "../../../profiles/mod.ts";
 import { NodeSettings } from "../../../profiles/node_settings.ts";
 import { deploymentYaml, FakeTerminal, profileYaml } from "../../support/fake_terminal.ts";
 
-Deno.test("ostler --help: lists the commands; with a command its flags and every setting", async () => {
+Deno.test("ostler --help: lists the commands; after a command it lists the flags of the command and every setting", async () => {
   using terminal = new FakeTerminal();
   const { code, out } = await terminal.run(["--help"]);
   assert.equal(code, 0);

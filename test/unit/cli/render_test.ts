@@ -30,7 +30,7 @@ Deno.test("ostler render: prints the same as JSON and as YAML", async () => {
   assert.match(told.bootstrap.userData, /^#cloud-config\n/);
 });
 
-Deno.test("ostler render: writes a tree as on the machines, and overwrites nothing", async () => {
+Deno.test("ostler render --out: writes files with the paths and modes that machines get, and refuses a folder that is not empty", async () => {
   using terminal = new FakeTerminal(files);
   const { code, out } = await terminal.run(["render", "osp.yaml", "md.yaml", "--out", "tree"]);
   assert.equal(code, 0);
@@ -46,7 +46,7 @@ Deno.test("ostler render: writes a tree as on the machines, and overwrites nothi
   assert.equal(again.err, `Failed to write to "${tree}": it is not empty; give a new or empty folder\n`);
 });
 
-Deno.test("ostler render: writes no file outside its folder", async () => {
+Deno.test("ostler render --out: refuses a file whose path leads out of the folder", async () => {
   const climbing = files["osp.yaml"].replace("/etc/motd", "/../../climbed");
   using terminal = new FakeTerminal({ ...files, "osp.yaml": climbing });
   const { code, err } = await terminal.run(["render", "osp.yaml", "md.yaml", "--out", "deep/er/tree"]);
@@ -84,7 +84,7 @@ Deno.test("ostler render: finds parents in other files, in folders, and among th
   }
 });
 
-Deno.test("ostler render: reads settings from a file, and prefers flags, with one dash or two", async () => {
+Deno.test("ostler render --config: reads settings from a file, and prefers a flag to the file", async () => {
   using terminal = new FakeTerminal({ ...files, "settings.yaml": "node-http-proxy: http://file:1\ntask-queue: x\n" });
   const args = ["render", "osp.yaml", "md.yaml", "--config", "settings.yaml"];
   const fromFile = await terminal.run(args);
@@ -94,7 +94,7 @@ Deno.test("ostler render: reads settings from a file, and prefers flags, with on
   assert.match(fromFlag.out, /^echo http:\/\/flag:1$/m);
 });
 
-Deno.test("ostler render: describes invalid input", async () => {
+Deno.test("ostler render: exits with 2 and describes the cause for each kind of invalid input", async () => {
   using terminal = new FakeTerminal({
     ...files,
     "broken.yaml": "kind: MachineDeployment\nmetadata: {\n",
@@ -139,7 +139,7 @@ Deno.test("ostler render: describes invalid input", async () => {
   }
 });
 
-Deno.test("ostler render: writes the last of two files with the same path, and names a path that cannot be written", async () => {
+Deno.test("ostler render --out: writes the last of two files with the same path, and refuses a path that is both file and folder", async () => {
   const twice = (path: string): string => `
       - { path: ${path}, permissions: 400, content: { inline: { data: last } } }
   provisioningConfig:`;
@@ -160,7 +160,7 @@ Deno.test("ostler render: writes the last of two files with the same path, and n
   });
 });
 
-Deno.test("ostler render: works without the references of a cloud-config, which are in Secrets", async () => {
+Deno.test("ostler render: hides a cloud-config instead of reading the Secrets that it references", async () => {
   const reference = "{ secretKeyRef: { namespace: kube-system, name: cloud, key: k } }";
   const specs = { gce: `{ serviceAccount: ${reference} }`, vsphere: `{ datacenter: ${reference} }`, azure: "{}" };
   for (const [provider, spec] of Object.entries(specs)) {
@@ -206,7 +206,7 @@ Deno.test("ostler render: refuses large input before it reads all of it", async 
   }
 });
 
-Deno.test("ostler render: refuses a profile that aliases make too large", async () => {
+Deno.test("ostler render: refuses a profile that YAML aliases expand beyond the size limit", async () => {
   const aliases = Array(40).fill("*texts").join(", ");
   const bomb = profileYaml().replace(
     "    files:",
@@ -219,7 +219,7 @@ Deno.test("ostler render: refuses a profile that aliases make too large", async 
   assert.match(err, /^bomb\.yaml:1: Invalid profile: spec: must have at most 1572864 bytes/);
 });
 
-Deno.test("fault P7 ostler render: warns of settings of a MachineDeployment that no machine gets", async () => {
+Deno.test("fault P7 ostler render: warns of an annotation that has no effect in spec.template of the MachineDeployment", async () => {
   const key = "v1.kubelet-config.machine-controller.kubermatic.io/MaxPods";
   const misplaced = deploymentYaml().replace(
     "  template:\n",
@@ -234,7 +234,7 @@ Deno.test("fault P7 ostler render: warns of settings of a MachineDeployment that
   );
 });
 
-Deno.test("fault P10: ostler render: names the line of each faulty field, in words", async () => {
+Deno.test("fault P10: ostler render: reports each invalid field with its line and a message in plain words", async () => {
   const kubelet = deploymentYaml().split("\n").findIndex((line) => line.includes("kubelet:")) + 1;
   const provider = deploymentYaml().split("\n").findIndex((line) => line.includes("operatingSystem:")) + 1;
   const cases: [string, string, RegExp][] = [

@@ -11,7 +11,7 @@ import { loadedBy, packagesOf } from "../../support/loaded_modules.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
-Deno.test("start: loads only its own flags before the command is known", async () => {
+Deno.test("start: cli/main.ts loads no package except commander before the command is known", async () => {
   assert.deepEqual(packagesOf(await loadedBy("cli/main.ts")), ["commander"]);
 });
 
@@ -23,7 +23,7 @@ Deno.test("ostler status: loads no client of Temporal", async () => {
   assert.deepEqual(packages.filter((name) => /^@temporalio\/(client|worker|workflow)$/.test(name)), []);
 });
 
-Deno.test("start: reads no file of another command", async () => {
+Deno.test("start: ostler --help reads no source file of a single command", async () => {
   const plugin = { file: `${root}cli/kubectl-ostler`, args: ["--help"] };
   const task = { file: process.execPath, args: ["task", "--quiet", "ostler", "--help"] };
   for (const { file, args } of [plugin, task]) {

@@ -20,12 +20,12 @@ async function codeWithoutReader(before: string): Promise<number> {
   return (await child.status).code;
 }
 
-Deno.test("processTerminal: ends a command that only shows data when its reader closes, and completes all other commands", async () => {
+Deno.test("processTerminal: exits when the reader of the output closes the pipe, except after seeThrough()", async () => {
   assert.equal(await codeWithoutReader(""), 0);
   assert.equal(await codeWithoutReader("terminal.seeThrough();"), 5);
 });
 
-Deno.test("terminal: completes a command that controls rollouts from its first pool on, and ends one that only reads", async () => {
+Deno.test("terminal: a command that controls rollouts calls seeThrough() before its first pool; a command that only reads does not", async () => {
   const made = new FakeWorld();
   for (const name of ["a", "b"]) made.putPool(rollingStatus(), { name });
   const sentBefore: number[] = [];

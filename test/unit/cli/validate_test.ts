@@ -41,7 +41,7 @@ Deno.test("ostler validate: names file and line of every invalid field", async (
   ]);
 });
 
-Deno.test("ostler validate: names the line of a template that does not render, once", async () => {
+Deno.test("ostler validate: reports a template that does not render only once, with its line", async () => {
   const data = "one\ntwo <%= it.cluster.port %>";
   const yaml = profileYaml({ data });
   const { code, findings } = await findingsOf(yaml);
@@ -57,7 +57,7 @@ Deno.test("ostler validate: names the line of a template that does not render, o
   );
 });
 
-Deno.test("ostler validate: renders for every provider, kubelet and situation", async () => {
+Deno.test("ostler validate: renders for every provider, kubelet version and network, and names the combination that fails", async () => {
   const data = `<% if (it.kubelet.startsWith("v1.34") && it.network.ipFamily.includes("+")) { it.nothing } %>`;
   const { findings } = await findingsOf(profileYaml({ data }));
   assert.match(
@@ -101,7 +101,7 @@ Deno.test("ostler validate: compares the size of user-data with the limit of a p
   );
 });
 
-Deno.test("ostler validate: asks for the value of a parameter that cannot be guessed", async () => {
+Deno.test("ostler validate: requires --parameter for a parameter whose trial value cannot be guessed", async () => {
   const parameters = `  parameters: { zone: { description: the zone, pattern: "[a-z]+-[0-9]" } }\n`;
   const yaml = profileYaml({ data: "<%= it.parameters.zone %>", more: parameters });
   const { findings } = await findingsOf(yaml);
@@ -114,7 +114,7 @@ Deno.test("ostler validate: asks for the value of a parameter that cannot be gue
   assert.equal((await terminal.run(["validate", "osp.yaml", "--parameter", "zone"])).code, 2);
 });
 
-Deno.test("ostler validate: warns of packages that no step installs, without an error", async () => {
+Deno.test("ostler validate: exits with 0 and a warning when no template refers to the packages of the profile", async () => {
   const { code, findings } = await findingsOf(profileYaml({ more: "    packages: [jq]\n" }));
   assert.equal(code, 0);
   assert.deepEqual(findings.map(({ severity, message }) => [severity, message]), [
@@ -146,7 +146,7 @@ Deno.test("ostler validate: finds nothing wrong with the profiles of Ostler", as
 /** Names of providers, each of which is tried in a dozen ways. */
 const many = ["aws", "azure", "gce", "hetzner", "kubevirt", "linode", "nutanix", "openstack", "vsphere", "anexia"];
 
-Deno.test("ostler validate: stops with a profile when one of its templates does not end", async () => {
+Deno.test("ostler validate: stops the check of a profile when the output of a template exceeds 4 MiB", async () => {
   const yaml = profileYaml({ data: `<%= "x".repeat(5_000_000) %>` })
     .replace("{ name: kubevirt }", many.map((name) => `{ name: ${name} }`).join(", "));
   using terminal = new FakeTerminal({ "osp.yaml": yaml });
@@ -159,7 +159,7 @@ Deno.test("ostler validate: stops with a profile when one of its templates does 
   );
 });
 
-Deno.test("ostler validate: stops at its deadline during a rendering, and reports what is unfinished", async () => {
+Deno.test("ostler validate: stops at --timeout during a rendering, and names the unfinished profile", async () => {
   using terminal = new FakeTerminal({ "osp.yaml": profileYaml({ data: "<% for (;;); %>" }) });
   const started = performance.now();
   const { code, out, err } = await terminal.run(["validate", "osp.yaml", "--timeout", "1s"]);
@@ -218,7 +218,7 @@ Deno.test("fault P8: ostler validate warns of containerd 1.x with a configuratio
   assert.deepEqual(await messagesOf("2.1.4-1"), []);
 });
 
-Deno.test("fault P10: ostler validate: reports each unknown and each missing field with its line, in words", async () => {
+Deno.test("fault P10: ostler validate: reports each unknown field with its line, and each missing field, in plain words", async () => {
   const yaml = profileYaml({ more: "  colour: red\n  size: 1\n" }).replace("  osVersion:", "  oVersion:");
   const lineOf = (text: string): number => yaml.split("\n").findIndex((line) => line.includes(text)) + 1;
   const { code, findings } = await findingsOf(yaml);

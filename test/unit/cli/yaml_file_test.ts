@@ -6,7 +6,7 @@ Deno.test("parseObjects: reads numbers, booleans and dates as kubectl does", () 
   assert.deepEqual(object?.value, { mode: 420, wanted: true, day: "2001-01-01", time: "1:30", word: "no way" });
 });
 
-Deno.test("parseObjects: returns every object with its place, also those of a List", () => {
+Deno.test("parseObjects: returns every object with its file and line, also the items of a List", () => {
   const text = "# nothing\n---\nkind: A\n---\nkind: List\nitems:\n- kind: B\n  spec: { x: 1 }\n---\n";
   const objects = parseObjects("x.yaml", text);
   assert.deepEqual(objects.map(({ kind }) => kind), ["A", "B"]);
@@ -15,14 +15,14 @@ Deno.test("parseObjects: returns every object with its place, also those of a Li
   assert.equal(placeText(objects[1]!.placeOf(["spec", "gone", "deeper"])), "x.yaml:8");
 });
 
-Deno.test("parseObjects: counts the lines of a literal text, and no others", () => {
+Deno.test("parseObjects: locates a line inside a literal block, but only the first line of a quoted or folded text", () => {
   const [object] = parseObjects("x.yaml", "a: |\n  one\n  two\nb: 'one\n\n  two'\nc: >-\n  one\n  two\n");
   assert.deepEqual(object?.placeOfLine(["a"], 2), { file: "x.yaml", line: 3 });
   assert.deepEqual(object?.placeOfLine(["b"], 2), { file: "x.yaml", line: 4 });
   assert.deepEqual(object?.placeOfLine(["c"], 2), { file: "x.yaml", line: 7 });
 });
 
-Deno.test("parseObjects: names file and line of invalid YAML, and refuses endless aliases", () => {
+Deno.test("parseObjects: names file and line of invalid YAML, and refuses aliases that expand without limit", () => {
   assert.throws(() => parseObjects("x.yaml", "a: 1\nb: [\n"), /^UsageError: x\.yaml:3: Failed to read YAML: /);
   assert.throws(
     () => parseObjects("x.yaml", "a: 1\na: 2\n"),
@@ -35,7 +35,7 @@ Deno.test("parseObjects: names file and line of invalid YAML, and refuses endles
   assert.throws(() => parseObjects("x.yaml", bomb), /Failed to read YAML: .*alias/);
 });
 
-Deno.test("parseObjects: refuses endless nesting before it builds the objects", () => {
+Deno.test("parseObjects: refuses excessive nesting before it builds the objects", () => {
   const deep = ["[".repeat(100_000), "- ".repeat(100_000), `${"{ a: ".repeat(300)}1${" }".repeat(300)}`];
   for (const text of deep) {
     assert.throws(() => parseObjects("x.yaml", `a: 1\nb:\n ${text}`), {

@@ -65,7 +65,7 @@ function rules(file: string): Rule[] {
   return manifests(join(kubernetes, file)).flatMap((manifest) => manifest.rules ?? []);
 }
 
-Deno.test("manifests: parse, each object with a kind and a name", () => {
+Deno.test("manifests: each file parses, and each object has a kind and a name", () => {
   assert.ok(manifestFiles().length >= 15);
   for (const file of manifestFiles()) {
     const objects = manifests(file);
@@ -78,7 +78,7 @@ Deno.test("manifests: begin with a comment that explains their purpose", () => {
   for (const file of manifestFiles()) assert.match(readFileSync(file, "utf8"), /^# \S/, file);
 });
 
-Deno.test("kustomizations: list every file of their own once", () => {
+Deno.test("kustomizations: each one lists every file of its folder once", () => {
   const listed = (folder: string): string[] => {
     const text = readFileSync(join(kubernetes, folder, "kustomization.yaml"), "utf8");
     const { resources } = loadYaml<{ resources: string[] }>(text);
@@ -138,12 +138,12 @@ Deno.test("fault S5: the controller may write exactly the default profiles, by R
   assert.deepEqual([...policy.matchAll(/'(osp-[a-z0-9-]+)'/g)].map(([, name]) => name), names);
 });
 
-Deno.test("fault S2: the policy of nodes knows the taints of Kubernetes that are never handed over", () => {
+Deno.test("fault S2: limit_nodes.yaml names every taint of Kubernetes that Ostler does not copy from node to node", () => {
   const policy = readFileSync(join(kubernetes, "admission/limit_nodes.yaml"), "utf8");
   for (const taint of [...passingTaints, "node.kubernetes.io/unschedulable"]) assert.ok(policy.includes(`'${taint}'`));
 });
 
-Deno.test("rbac/controller.yaml: allows no access to secrets, and no changes to pools, machines and nodes", () => {
+Deno.test("rbac/controller.yaml: allows no access to Secrets, and no changes to MachineDeployments, Machines and Nodes", () => {
   const granted = rules("rbac/controller.yaml");
   const reads = new Set(["get", "list", "watch"]);
   const changed = granted.filter((rule) => rule.verbs.some((verb) => !reads.has(verb)));
@@ -168,7 +168,7 @@ Deno.test("rbac/controller.yaml: allows no access to secrets, and no changes to 
   ]]);
 });
 
-Deno.test("rbac/worker.yaml: allows updates of a NodeVersion's status only, and deletion of a JoiningNode", () => {
+Deno.test("rbac/worker.yaml: allows patches of a NodeVersion's status but not of its spec, and only deletion of a JoiningNode", () => {
   const ofUpdates = rules("rbac/worker.yaml").filter(({ apiGroups }) => apiGroups?.includes("update.edgeless.systems"));
   const written = (resource: string): string[] =>
     ofUpdates.filter(({ resources }) => resources?.includes(resource)).flatMap(({ verbs }) => verbs)
@@ -179,7 +179,7 @@ Deno.test("rbac/worker.yaml: allows updates of a NodeVersion's status only, and 
   assert.deepEqual(written("joiningnodes/status"), []);
 });
 
-Deno.test("custom resources: keep the names that others rely on", () => {
+Deno.test("custom resources: keep the group, scope, kind, plural, short name and version that other clients rely on", () => {
   const files = readdirSync(join(kubernetes, "crds")).sort();
   const named = files.map((file) => customResource(`crds/${file}`)).map((crd) =>
     [
@@ -208,7 +208,7 @@ Deno.test("custom resources: keep the names that others rely on", () => {
   }
 });
 
-Deno.test("hold_new_machines: can hold new machines and block nothing else", () => {
+Deno.test("hold_new_machines: applies only to the creation of Machines, and a failure of the policy blocks nothing", () => {
   const [policy, binding] = manifests(join(kubernetes, "admission/hold_new_machines.yaml"));
   const spec = policy?.spec as HoldPolicy;
   assert.equal(spec.failurePolicy, "Ignore");
@@ -253,7 +253,7 @@ for (const file of ["controller.yaml", "worker.yaml"]) {
   });
 }
 
-Deno.test("manifests: controller and worker have one version and one worker deployment, so that it becomes current", () => {
+Deno.test("manifests: controller and worker have the same version and Worker Deployment, so that the version can become current", () => {
   const [controller, worker] = ["controller.yaml", "worker.yaml"].map((file) => {
     const { metadata, spec: { containers: [container] } } = processOf(file).template;
     const naming = /^OSTLER_(BUILD_ID|DEPLOYMENT|CLUSTER|TASK_QUEUE)$|^TEMPORAL_/;
@@ -270,7 +270,7 @@ interface Webhook {
   matchConditions?: { expression: string }[];
 }
 
-Deno.test("H18 manifests: limit memory in a cluster as on the embedded stack", () => {
+Deno.test("H18 manifests: limit the memory of Ostler's processes in a cluster as on the embedded stack", () => {
   for (const file of ["controller.yaml", "worker.yaml", "webhook/webhook.yaml"]) {
     const [container] = processOf(file).template.spec.containers;
     const set = Object.fromEntries(container?.env.map(({ name, value }) => [name, value]) ?? []);
@@ -309,7 +309,7 @@ Deno.test("webhooks: have the paths and the service that the webhook process ser
   }
 });
 
-Deno.test("webhooks: with failurePolicy Fail never validate the objects of Ostler itself", () => {
+Deno.test("webhooks: with failurePolicy Fail exclude requests of Ostler's own users", () => {
   for (const { failurePolicy, matchConditions = [] } of webhooks().filter((hook) => hook.failurePolicy === "Fail")) {
     const names = [...(matchConditions[0]?.expression ?? "").matchAll(/'([^']+)'/g)].map(([, name]) => name);
     assert.deepEqual(names, readConfig({}).trustedUsers, failurePolicy);

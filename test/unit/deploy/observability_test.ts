@@ -33,7 +33,7 @@ Deno.test("docs/how-to/observe.md: lists every metric as exported", async () => 
   ok(wanted.includes(table()));
 });
 
-Deno.test("metrics: each process exports exactly the metrics on the page", async () => {
+Deno.test("metrics: each process exports exactly the metrics that docs/how-to/observe.md lists", async () => {
   for (const kind of ["controller", "worker", "webhook"] as Measured[]) {
     const { text } = await (await createMetrics(kind)).scrape();
     const exported = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name, type]) => `${name} ${type}`);
@@ -42,14 +42,14 @@ Deno.test("metrics: each process exports exactly the metrics on the page", async
   }
 });
 
-Deno.test("alerts and dashboards: name only exported metrics of Ostler, as does the page", () => {
+Deno.test("alerts and dashboards: name only metrics that Ostler exports, as does docs/how-to/observe.md", () => {
   const shown = dashboards.flatMap(({ panels }) => panels.flatMap(({ targets }) => targets.map(({ expr }) => expr)));
   const named = [text, ...shown, ...alerts.map(({ expr }) => expr)].flatMap(metricsIn);
   ok(named.length > 60);
   deepEqual(named.filter((name) => !(name in metrics)), []);
 });
 
-Deno.test("alerts: have exactly one runbook each on the page", () => {
+Deno.test("alerts: each one has exactly one runbook in docs/how-to/observe.md", () => {
   const sections = [...text.matchAll(/^### (\S+)$/gm)].map(([, name = ""]) => name);
   deepEqual(alerts.map(({ alert }) => alert), sections);
   for (const { alert, annotations } of alerts) {
@@ -57,12 +57,12 @@ Deno.test("alerts: have exactly one runbook each on the page", () => {
   }
 });
 
-Deno.test("metrics: are all on a dashboard or in an alert", () => {
+Deno.test("metrics: each one is on a dashboard or in an alert", () => {
   const looked = metricsIn(JSON.stringify([dashboards, alerts]));
   deepEqual(Object.keys(metrics).filter((name) => name.startsWith("ostler_") && !looked.includes(name)), []);
 });
 
-Deno.test("dashboards: are three, whose panels have unique names and positions", () => {
+Deno.test("dashboards: exist for machines, processes and rollouts, and their panels have unique titles and do not overlap", () => {
   deepEqual(dashboards.map(({ uid }) => uid).sort(), ["ostler-machines", "ostler-processes", "ostler-rollouts"]);
   for (const { title, panels } of dashboards) {
     equal(new Set(panels.map(({ id }) => id)).size, panels.length, title);

@@ -45,7 +45,7 @@ Deno.test("rollouts.yaml: has every reported phase and field, because the API se
   deepEqual(Object.keys(fields).filter((field) => !known.includes(field)), []);
 });
 
-Deno.test("rollouts.yaml: bounds every list", () => {
+Deno.test("rollouts.yaml: limits the length of every list in the status", () => {
   const lists: string[] = [];
   const visit = (path: string, { type, maxItems, properties = {}, items }: Schema): void => {
     if (type === "array") lists.push(path);
@@ -58,7 +58,7 @@ Deno.test("rollouts.yaml: bounds every list", () => {
   ok(lists.includes("status.underway[].blockers"), lists.join());
 });
 
-Deno.test("rollouts.yaml: shows the documented columns in order, of existing fields", () => {
+Deno.test("rollouts.yaml: shows the documented printer columns in order, and only of existing fields", () => {
   const named = (wide: boolean): string[] =>
     version.additionalPrinterColumns.filter(({ priority = 0 }) => (priority > 0) === wide).map(({ name }) => name);
   deepEqual(named(false), ["Ready", "Phase", "Updated", "Failed", "Blocked", "Wave", "Age"]);

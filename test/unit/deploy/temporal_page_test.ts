@@ -20,7 +20,7 @@ const lines = [...page.matchAll(/^\| `(Failed to [^`]*)` \|/gm)].map(([, line = 
   return new RegExp(`^${parts.join(".*")}`);
 });
 
-Deno.test("docs/how-to/temporal.md: has a distinct row for every failure with Temporal", () => {
+Deno.test("docs/how-to/temporal.md: has exactly one row for every error message about Temporal", () => {
   const place = { address: "temporal.example:7233", namespace: "fleet" };
   const answers = [5, 7, 12, 16, 14].map((code) =>
     grpcStatus(code, code === 5 ? "Namespace fleet is not found." : "no")
@@ -31,7 +31,7 @@ Deno.test("docs/how-to/temporal.md: has a distinct row for every failure with Te
   equal(new Set(told.map((message) => lines.findIndex((line) => line.test(message)))).size, 4);
 });
 
-Deno.test("docs/how-to/temporal.md: names every search attribute in the command that makes them", () => {
+Deno.test("docs/how-to/temporal.md: names every search attribute in the command that creates the search attributes", () => {
   for (const name of columnsOf("north")) ok(page.includes(`${name}=Keyword`), name);
 });
 
@@ -45,7 +45,7 @@ Deno.test("docs/how-to/temporal.md: has an example of every variable that the ch
   }
 });
 
-Deno.test("docs/how-to/temporal.md: names only values that the chart has", () => {
+Deno.test("docs/how-to/temporal.md: names only values that the values.yaml of the chart has", () => {
   const [values] = parseAllDocuments(textOf("chart/values.yaml"));
   const named = [...page.matchAll(/`((?:setup|networkPolicy|settings)\.[\w.-]+|temporal\.\w+Secret)/g)].map((
     [, path = ""],

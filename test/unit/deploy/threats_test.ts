@@ -33,7 +33,7 @@ Deno.test("fault S11: THREATS.md begins with five lines that harden an installat
   deepEqual(lines.map((line) => line[0]), ["1", "2", "3", "4", "5"]);
 });
 
-Deno.test("fault S11: THREATS.md has the shortest path, what stops it, what does not, and the switch of each identity", () => {
+Deno.test("fault S11: THREATS.md states for each identity the shortest attack path, what stops it, what does not, and the switch", () => {
   ok(identities.length > 15);
   for (const { title, lines } of identities) {
     deepEqual(lines.map((line) => /^- \*\*([^*]+)\*\*/.exec(line)?.[1]), answers, title);

@@ -59,14 +59,14 @@ function asStored<T extends { metadata: object }>(object: T): T {
 }
 
 for (const { kind, resource, definition: { metadata, spec }, schema, text } of all) {
-  Deno.test(`${kind}: is served where Ostler reads it, and kept when a release is uninstalled`, () => {
+  Deno.test(`${kind}: is served with the group, version and plural that Ostler reads, and kept when a Helm release is uninstalled`, () => {
     const [version] = spec.versions;
     deepEqual([spec.group, version?.name, spec.names.plural], [resource.group, resource.version, resource.plural]);
     deepEqual([spec.names.kind, spec.scope], [kind, "Cluster"]);
     equal(metadata.annotations["helm.sh/resource-policy"], "keep");
   });
 
-  Deno.test(`${kind}: defines every field that Ostler reads, with the same enumeration`, () => {
+  Deno.test(`${kind}: defines every field that Ostler reads, with the same enum values`, () => {
     const defined = fieldsOfOpenApi(schema as OpenApi);
     const isOfObject = (field: string): boolean => !/^metadata\b/.test(field);
     const wanted = Object.entries(fieldsOfZod(resource.schema as z.ZodType)).filter(([field]) => isOfObject(field));
@@ -80,7 +80,7 @@ for (const { kind, resource, definition: { metadata, spec }, schema, text } of a
     deepEqual(spec.filter((field) => !wanted.some(([name]) => name === field)), []);
   });
 
-  Deno.test(`${kind}: has columns of existing fields, with their type`, () => {
+  Deno.test(`${kind}: has printer columns of existing fields, with the type of the field`, () => {
     const columns = spec.versions[0]?.additionalPrinterColumns ?? [];
     equal(new Set(columns.map(({ name }) => name)).size, columns.length);
     ok(
@@ -103,7 +103,7 @@ for (const { kind, resource, definition: { metadata, spec }, schema, text } of a
     deepEqual(faultsBy(status ?? {}, ours), []);
   });
 
-  Deno.test(`${kind}: requires nothing that it did not require before`, () => {
+  Deno.test(`${kind}: requires no additional field, so that existing objects stay valid`, () => {
     ok(!text.includes("x-kubernetes-validations"), "Expected no validation rules, which would refuse existing objects");
     const required = kind === "AutoscalingStrategy" ? ["enabled", "deploymentName", "deploymentNamespace"] : undefined;
     deepEqual(schema.properties?.["spec"]?.required, required);
@@ -141,7 +141,7 @@ for (const [at, sample] of updateSamples().entries()) {
   });
 }
 
-Deno.test("samples: have every kind, and every field of specs and of that operator's status", () => {
+Deno.test("samples: have every kind, every field of its spec, and every field of its status that Ostler did not add", () => {
   const told = (kind: string, part: "spec" | "status"): string[] => {
     const objects = updateSamples().filter((sample) => sample.kind === kind);
     return [...new Set(objects.flatMap((sample) => Object.keys(sample[part] ?? {})))].sort();
@@ -168,7 +168,7 @@ const refused: [kind: string, part: object, why: RegExp][] = [
 ];
 
 for (const [at, [kind, part, why]] of refused.entries()) {
-  Deno.test(`${kind}: refuses or drops unknown fields and values, ${at + 1}: ${JSON.stringify(part)}`, () => {
+  Deno.test(`${kind}: refuses an invalid value and drops an unknown field, case ${at + 1}: ${JSON.stringify(part)}`, () => {
     match(faultsBy(kindNamed(kind).schema, part)[0] ?? "", why);
   });
 }
@@ -179,7 +179,7 @@ const usual = (
   "cert certs cr crs issuer md ma ms mhc mcp nm np sg nv cl kcp app appset vs gw gtw pr tr vpa sm pmon"
 ).split(" ");
 
-Deno.test("short names: do not collide with those of other CRDs", () => {
+Deno.test("short names: do not collide with short names of Kubernetes and of other CRDs", () => {
   const manifests = ["machine_controller_crds", "kubevirt_crds"].map((name) => `local/manifests/${name}.yaml`);
   const crds = ["operating_system_profiles", "operating_system_configs", "rollouts", "rollout_policies", "node_pools"];
   const beside = [...manifests, ...crds.map((name) => `kubernetes/crds/${name}.yaml`)].flatMap((path) =>

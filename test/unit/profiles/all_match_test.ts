@@ -24,13 +24,13 @@ Deno.test("allMatch: checks the whole of each text", () => {
   equal(allMatch("(", ["abc"]), false);
 });
 
-Deno.test("allMatch: retries when others had the processor at the timeout", () => {
+Deno.test("allMatch: retries a match that timed out while other processes used the processor", () => {
   const processor = slow(4, 5);
   equal(allMatch("a", ["a"], processor), true);
   equal(processor.tried, 4);
 });
 
-Deno.test("allMatch: gives up a pattern that used its processor time, or never gets it", () => {
+Deno.test("allMatch: returns false for a pattern that used up its processor time, or never got any", () => {
   const [busy, starved] = [slow(4, 60), slow(Infinity, 0)];
   equal(allMatch("a", ["a"], busy), false);
   equal(busy.tried, 1);
@@ -38,11 +38,11 @@ Deno.test("allMatch: gives up a pattern that used its processor time, or never g
   equal(starved.tried, 20);
 });
 
-Deno.test("allMatch: ends a pattern that would not end by itself", () => {
+Deno.test("allMatch: stops a pattern that would backtrack without end, and returns false", () => {
   equal(allMatch("(a+)+", [`${"a".repeat(60)}b`]), false);
 });
 
-Deno.test("allMatch: does not make a context for each match", () => {
+Deno.test("allMatch: does not create a V8 context for each match", () => {
   const worlds = (): number => getHeapStatistics().number_of_native_contexts;
   const before = worlds();
   for (let nth = 0; nth < 20; nth++) equal(allMatch("[a-z]+", ["abc", nth % 2 ? "1" : "x"]), nth % 2 === 0);

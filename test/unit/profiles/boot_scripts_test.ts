@@ -57,7 +57,7 @@ Deno.test("fetch-secret: reports why it failed, and leaves its target unchanged"
   assert.match(await fetch("empty"), /SSL certificate problem/);
 });
 
-Deno.test("boot scripts: the token is on no command line", async () => {
+Deno.test("boot scripts: pass the token to curl without showing it on a command line", async () => {
   await using api = await SecretsApi.start("token-1");
   await using sandbox = await ubuntu(api);
   await sandbox.command("curl", `printf '%s\\n' "$@" >"$SANDBOX/arguments"`);
@@ -108,7 +108,7 @@ Deno.test("phase one: fetches and applies the provisioning config and reports ea
   for (const time of times) assert.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
 });
 
-Deno.test("phase one: on Flatcar leaves the config where Ignition reads it on its second run", async () => {
+Deno.test("phase one: on Flatcar writes the config to the path that Ignition reads on its second run, and reboots", async () => {
   for (const oem of ["/oem", "/usr/share/oem"]) {
     await using api = await SecretsApi.start("token-1");
     const provider = { operatingSystem: "flatcar", operatingSystemSpec: {}, cloudProvider: "openstack" };
@@ -146,7 +146,7 @@ Deno.test("run-phase: gives up after a bounded number of growing pauses", async 
   assert.equal(told[29], "fails Failed no luck (exit code 7, try 30 of 30)");
 });
 
-Deno.test("boot-report: sends valid JSON, without credentials of a proxy, and removes the key at the end", async () => {
+Deno.test("boot-report: sends valid JSON without credentials of a proxy, and removes the machine's key when the setup is done", async () => {
   await using api = await SecretsApi.start("token-1");
   await using sandbox = await ubuntu(api);
   await sandbox.run("/opt/bin/boot-report", "setup", "Running", `say "a\\b"`);
@@ -176,7 +176,7 @@ Deno.test("boot-report: reports the failure of the last attempt, without tokens,
   assert.deepEqual(api.reports.map(([, line]) => line?.message), [why, `before that, ${why}`, "", ""]);
 });
 
-Deno.test("boot-report: never fails, whatever the answer", async () => {
+Deno.test("boot-report: exits with 0 even when the API server refuses the report or is unreachable", async () => {
   const api = await SecretsApi.start("token-1");
   await using sandbox = await ubuntu(api);
   await sandbox.write("/etc/ostler/token", "refused");

@@ -27,7 +27,7 @@ function lineOf(text: string, name: string): string | undefined {
   return text.split("\n").find((line) => line.split("=")[0]?.trim() === name)?.replace(/^[^=]*=\s*/, "");
 }
 
-Deno.test("cloudConfig: is empty for a provider without in-tree code now, and refused if it never had any", () => {
+Deno.test("cloudConfig: returns an empty text when the kubelet has no in-tree code for a known provider, and refuses an unknown provider", () => {
   const spec = { availabilityZone: "z" };
   for (const kubelet of ["1.29", "1.36.1", "1.29.0+build-1", "2.0.0"]) {
     assert.equal(cloudConfig(factsOf("aws", spec, { kubelet })), "", kubelet);
@@ -59,7 +59,7 @@ Deno.test("cloudConfig: uses overwriteCloudConfig unchanged, whatever else is se
   }
 });
 
-Deno.test("cloudConfig: finds values inline, in Secrets, in ConfigMaps and in the environment", () => {
+Deno.test("cloudConfig: reads values inline, from Secrets, from ConfigMaps and from the environment", () => {
   const spec = {
     clientID: { value: "literal" },
     clientSecret: { secretKeyRef: { namespace: "n", name: "s", key: "k" }, value: "not this" },
@@ -103,7 +103,7 @@ Deno.test("cloudConfig: finds values inline, in Secrets, in ConfigMaps and in th
   });
 });
 
-Deno.test("cloudConfig: fails for a while, without a refusal, when a reference is missing", () => {
+Deno.test("cloudConfig: throws an error that is retried, and no ProfileRefused, when a referenced Secret is missing", () => {
   const spec = { vpcId: { secretKeyRef: { namespace: "n", name: "s", key: "k" } } };
   assert.throws(() => cloudConfig(factsOf("aws", spec)), (error) => {
     assert.ok(error instanceof Error && !(error instanceof ProfileRefused));
@@ -112,7 +112,7 @@ Deno.test("cloudConfig: fails for a while, without a refusal, when a reference i
   });
 });
 
-Deno.test("cloudConfig: reads fields in any case, as Go does", () => {
+Deno.test("cloudConfig: reads field names in upper or lower case, as Go does", () => {
   assert.match(cloudConfig(factsOf("aws", { subnetID: "s", VPCID: "v" })), /VPC="v"\nSubnetID="s"\n$/);
 });
 
@@ -137,7 +137,7 @@ Deno.test("cloudConfig: reads true and false as Go does, and refuses anything el
   refuses(() => vsphere({}, { "env:VSPHERE_ALLOW_INSECURE": "?" }), "CloudConfigInvalid", "VSPHERE_ALLOW_INSECURE");
 });
 
-Deno.test("cloudConfig: shows nothing of an invalid service account or kubeconfig", () => {
+Deno.test("cloudConfig: refuses an invalid service account or kubeconfig without quoting its content", () => {
   for (const secret of ["c2VjcmV0", "%secret%", btoa('{"project_id":1}')]) {
     assert.throws(() => cloudConfig(factsOf("gce", { serviceAccount: secret })), (error) => {
       assert.ok(error instanceof ProfileRefused && !error.message.includes(secret), String(error));
@@ -148,7 +148,7 @@ Deno.test("cloudConfig: shows nothing of an invalid service account or kubeconfi
   refuses(() => cloudConfig(factsOf("kubevirt", kubeconfig)), "CloudConfigInvalid", "auth.kubeconfig must be");
 });
 
-Deno.test("cloudConfig: accepts a kubeconfig by reference without base64 for kubevirt", () => {
+Deno.test("cloudConfig: accepts for kubevirt a referenced kubeconfig in plain text, and in base64", () => {
   const spec = { auth: { kubeconfig: { secretKeyRef: { namespace: "n", name: "s", key: "k" } } } };
   const written = (text: string): string =>
     cloudConfig(factsOf("kubevirt", spec, { references: { "secret:n/s/k": text, "env:POD_NAMESPACE": "1e3" } }));
@@ -201,7 +201,7 @@ Deno.test("cloudConfig: prefers application credentials for openstack, and leave
   refuses(() => cloudConfig(factsOf("openstack", { nodeVolumeAttachLimit: "5" })), "CloudConfigInvalid", "nodeVolume");
 });
 
-Deno.test("cloudConfig: reads host and port of any form of address for vsphere", () => {
+Deno.test("cloudConfig: reads host and port from each form of vsphereURL", () => {
   const of = (vsphereURL: string): (string | undefined)[] => {
     const text = cloudConfig(factsOf("vsphere", { vsphereURL, datacenter: "d", datastoreCluster: "c" }));
     assert.equal(lineOf(text, "folder"), '"/d/vm"');

@@ -92,7 +92,7 @@ Deno.test(`generateUserData: keeps unusual paths, keys, commands and settings un
   assert.deepEqual({ bootcmd, runcmd, rh_subscription, yum_repos, yum_repo_dir }, modules);
 });
 
-Deno.test("generateUserData: a command, package or directory is always a string", () => {
+Deno.test("generateUserData: writes every command, package and directory as a YAML string", () => {
   const words = ["true", "yes", "null", "~", "", "1", "1.0", "0644", "2026-01-01", "[ls, -l]", "{a: b}", "- x", "# x"];
   const config = configOf({
     modules: { bootcmd: words, runcmd: words, yum_repo_dir: "7" },
@@ -184,7 +184,7 @@ Deno.test("generateUserData: gives an edge machine the name of its pool, always 
   assert.match(generateUserData(config, "bootstrap", facts), /^hostname: pool$/m);
 });
 
-Deno.test("generateUserData: writes units without files", () => {
+Deno.test("generateUserData: writes the units of a phase that has no files", () => {
   const parsed = parse(configOf({ units: [{ name: "dev-a\\x2db.device", enable: true }] }, "aws"), "bootstrap");
   assert.equal("write_files" in parsed, false);
   const unit = { name: "dev-a\\x2db.device", enable: true, command: "start", mask: false };

@@ -89,7 +89,7 @@ Deno.test("default profiles: have the known names, systems and versions", async 
   ]);
 });
 
-Deno.test("default profiles: support at least the providers of those of Operating System Manager", async () => {
+Deno.test("default profiles: support at least the providers that the profiles of Operating System Manager support", async () => {
   const theirs: Record<string, string> = {
     "osp-ubuntu": "alibaba aws azure baremetal digitalocean edge gce hetzner kubevirt nutanix openstack " +
       "vmware-cloud-director vsphere",
@@ -119,7 +119,7 @@ Deno.test("default profiles: write secrets only into files that only root can re
   }
 });
 
-Deno.test("default profiles: show no secret in a config", () => {
+Deno.test("default profiles: contain no secret in the config that is shown in the cluster", () => {
   for (const [{ label }, config] of shown) {
     const seen = phases.map((phase) => userData(config, phase)).join("") + JSON.stringify(config);
     for (const secret of ["tok3n", "p%40ss", "reg1stry"]) {
@@ -128,7 +128,7 @@ Deno.test("default profiles: show no secret in a config", () => {
   }
 });
 
-Deno.test("default profiles: their scripts are bash, verify TLS and do not trace", async () => {
+Deno.test("default profiles: their scripts are bash, verify TLS certificates and do not print their commands", async () => {
   const scripts = new Map<string, string>();
   for (const { label, config } of matrix) {
     for (const { path, permissions, content: { inline: { data } } } of filesOf(config)) {
@@ -154,7 +154,7 @@ async function parsesAsBash(where: string, text: string): Promise<void> {
   assert.ok(success, `${where}: ${new TextDecoder().decode(stderr)}`);
 }
 
-Deno.test("default profiles: with an air gap point to no other host", () => {
+Deno.test("default profiles: with all mirrors and a proxy set, have URLs of no other host than these and the API server", () => {
   const near = /^https?:\/\/(mirror\.test|user:p%%?40ss@proxy\.test|\[2001:db8::10\])/;
   for (const { label, spec, config } of matrix.filter(({ label }) => label.endsWith("everything said"))) {
     for (const { path, content: { inline: { data } } } of filesOf(config)) {
@@ -194,7 +194,7 @@ Deno.test("default profiles: a kubelet keeps its address on a dual-stack network
   }
 });
 
-Deno.test("default profiles: a simulated machine finds everything it needs in both phases of cloud-init", () => {
+Deno.test("default profiles: a simulated machine finds hostname, token and kubeconfig Secret in the user-data of cloud-init", () => {
   const booted = rendered.filter(({ situation, config }) =>
     situation === "with a real CA" && config.osName !== "flatcar" && config.cloudProvider.name !== "aws"
   );
@@ -211,7 +211,7 @@ Deno.test("default profiles: a simulated machine finds everything it needs in bo
   assert.equal(new Set(booted.map(({ config }) => config.osName)).size, 4);
 });
 
-Deno.test("fault P6: a node registers with the taints of its template, which replace equal ones of the settings", async () => {
+Deno.test("fault P6: a node registers with its template's taints, which replace taints of the settings with the same key and effect", async () => {
   const ubuntu = (await defaultProfiles()).find(({ metadata }) => metadata.name === "osp-ubuntu")?.spec;
   assert.ok(ubuntu);
   const taints = [{ key: "dedicated", value: "gpu", effect: "NoSchedule" }, { key: "spot", effect: "NoExecute" }];

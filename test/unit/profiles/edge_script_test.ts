@@ -70,7 +70,7 @@ Deno.test("fault S6: the edge script applies the user-data, and its token appear
   ]);
 });
 
-Deno.test("fault S6: the edge script sends its token only to the API server that its CA confirms, over TLS", async () => {
+Deno.test("fault S6: the edge script sends its token only over TLS, to an API server whose certificate its CA signed", async () => {
   await using api = await SecretsApi.start(token);
   await using stranger = await SecretsApi.start(token);
   for (const one of [api, stranger]) one.secrets.set("pool-kube-system-bootstrap-config", { "cloud-config": "evil" });

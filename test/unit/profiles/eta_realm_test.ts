@@ -76,7 +76,7 @@ for (const object of seen) {
 }
 %><%= seen.size > 500 ? "walked" : "stayed at " + seen.size %>: <%= found.slice(0, 9).join("; ") %>`;
 
-Deno.test("fault S4: nothing that a template leaves survives its render, wherever it can reach", async () => {
+Deno.test("fault S4: a template cannot leave data for a later render in any object that it can reach", async () => {
   const engine = new EtaEngine({ renderMs: 20_000 });
   const render = async (name: string): Promise<string> => {
     const files = [{ path: "/etc/file", template: prying }];
@@ -106,7 +106,7 @@ async function scopesOf(profile: OsProfile, name: string, isShown: boolean): Pro
 
 const cases: [string, boolean][] = [["one", true], ["one", false], ["two", false]];
 
-Deno.test("fault S4: what everybody can read, and the secrets of each pool, are rendered by processes of their own", async () => {
+Deno.test("fault S4: the published config, and the secrets of each pool, are rendered in separate processes", async () => {
   const profile = parseProfile({
     ...{ osName: "ubuntu", osVersion: "24.04", version: "v1.2.3", templating: "eta" },
     ...{ supportedCloudProviders: [{ name: "kubevirt" }], bootstrapConfig: {}, provisioningConfig: {} },
@@ -116,7 +116,7 @@ Deno.test("fault S4: what everybody can read, and the secrets of each pool, are 
   assert.deepEqual(await scopesOf(profile, "one", false), scopes.slice(1, 2));
 });
 
-Deno.test("fault S4: a profile that Ostler ships renders the secrets of all pools in one process, a changed one does not", async () => {
+Deno.test("fault S4: an unchanged default profile renders the secrets of all pools in one process, and a changed profile does not", async () => {
   for (const { metadata: { name }, spec } of await defaultProfiles()) {
     // The profile as the API server returns it: with equal content in other objects.
     const shipped = parseProfile(JSON.parse(JSON.stringify(spec)));

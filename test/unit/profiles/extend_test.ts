@@ -80,7 +80,7 @@ spec:
     { path: /usr/local/share/ca-certificates/acme.crt, content: { inline: { data: "-----BEGIN CERTIFICATE-----" } } }] }
   provisioningConfig: { packages: [auditd] }`;
 
-Deno.test("resolveProfile: an Ubuntu with a CA and a package more takes ten lines and follows its parent", async () => {
+Deno.test("resolveProfile: a child of osp-ubuntu adds a CA and a package in ten lines, and follows changes of its parent", async () => {
   assert.equal(acme.split("\n").length, 10);
   const ubuntu = (await defaultProfiles()).find(({ metadata }) => metadata.name === "osp-ubuntu")?.spec;
   assert.ok(ubuntu);
@@ -119,7 +119,7 @@ Deno.test("resolveProfile: takes missing fields from the parent, and keeps the v
   assert.deepEqual([own.osVersion, own.supportedCloudProviders], ["9.6", [{ name: "aws" }]]);
 });
 
-Deno.test("resolveProfile: replaces files in place and appends the others", async () => {
+Deno.test("resolveProfile: replaces parent files of the same path in place, and appends the child's other files", async () => {
   const phase = await merged(
     { files: [file("/a", "parent"), file("/b", "parent")] },
     { files: [file("/c", "child"), { ...file("/a", "child"), permissions: 600 }] },
@@ -128,7 +128,7 @@ Deno.test("resolveProfile: replaces files in place and appends the others", asyn
   assert.equal(phase.files?.[0]?.permissions, 600);
 });
 
-Deno.test("resolveProfile: replaces the file of a runtime by one of the phase, and the reverse", async () => {
+Deno.test("resolveProfile: replaces a parent's file of a runtime by the child's file of the phase, and the reverse", async () => {
   const runtime = (files: object[], templates: object = {}): object => ({
     supportedContainerRuntimes: [{ name: "containerd", files, templates }],
   });
@@ -180,7 +180,7 @@ Deno.test("resolveProfile: merges units by name, snippets and repositories by ke
   });
 });
 
-Deno.test("resolveProfile: merges from the oldest to the youngest", async () => {
+Deno.test("resolveProfile: merges the oldest ancestor first, so that the child has the last word", async () => {
   const say = (text: string, more: object = {}): object => ({ files: [file("/a", text)], ...more });
   const profile = await resolved({
     child: { ...child, provisioningConfig: say("child") },
@@ -219,7 +219,7 @@ Deno.test("resolveProfile: follows five parents and refuses a sixth", async () =
   );
 });
 
-Deno.test("resolveProfile: refuses a parent of another system, language or utility", async () => {
+Deno.test("resolveProfile: refuses a parent with another osName, templating or provisioningUtility", async () => {
   const cases: [object, object, string][] = [
     [{ osName: "ubuntu" }, {}, `its osName is "rhel", but that of its child is "ubuntu"`],
     [{ templating: "go" }, {}, `its templating is "eta", but that of its child is "go"`],
@@ -249,7 +249,7 @@ Deno.test("parseProfile: accepts missing fields only in a profile that extends a
   assert.throws(() => parseProfile({ ...child, version: undefined }), /version: /);
 });
 
-Deno.test("parseProfile: refuses packages for Flatcar, which has none", () => {
+Deno.test("parseProfile: refuses packages for Flatcar, which cannot install packages", () => {
   const flatcar = { ...parent, osName: "flatcar", bootstrapConfig: { packages: ["jq"] } };
   assert.throws(
     () => parseProfile(flatcar),
@@ -257,7 +257,7 @@ Deno.test("parseProfile: refuses packages for Flatcar, which has none", () => {
   );
 });
 
-Deno.test("renderConfig: refuses a profile without its parents", async () => {
+Deno.test("renderConfig: refuses a child profile whose parents are not merged into it", async () => {
   await assert.rejects(renderConfig(parseProfile(child), renderFacts()), /its parents are not merged in/);
 });
 

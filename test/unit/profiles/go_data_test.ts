@@ -49,7 +49,7 @@ Deno.test("goData: has the facts of cluster and pool", () => {
   assert.deepEqual([given["HTTPProxy"], given["NoProxy"]], ["http://p.example", null]);
 });
 
-Deno.test("goData: knows which providers had in-tree code in Kubernetes", () => {
+Deno.test("goData: sets InTreeCCMAvailable only for some providers, and never with an external cloud provider", () => {
   for (const [cloudProvider, isInTree] of Object.entries({ aws: true, gce: true, openstack: false, hetzner: false })) {
     assert.equal(dataOf({ provider: { cloudProvider } })["InTreeCCMAvailable"], isInTree, cloudProvider);
     const external = dataOf({ provider: { cloudProvider }, settings: { externalCloudProvider: true } });
@@ -72,7 +72,7 @@ Deno.test("goData: gives a kubelet version three parts and keeps the suffix", ()
   }
 });
 
-Deno.test("goData: passes the network on unchanged, without checks of the family", () => {
+Deno.test("goData: passes the network on unchanged, and does not validate ipFamily", () => {
   const network = { cidr: "c", gateway: "g", dns: { servers: ["s"] }, ipFamily: "IPv5" };
   const data = dataOf({ provider: { network } });
   assert.deepEqual(data["NetworkConfig"], { CIDR: "c", Gateway: "g", DNS: { Servers: ["s"] }, IPFamily: "IPv5" });
@@ -104,7 +104,7 @@ Deno.test("goData: reads kubelet annotations as leniently as Operating System Ma
   assert.deepEqual([data["ImageMinimumGCAge"], data["ImageMaximumGCAge"]], ["-1.5h.5s", null]);
 });
 
-Deno.test("goData: refuses kubelet annotations with an invalid number or duration, by name", () => {
+Deno.test("goData: refuses a kubelet annotation with an invalid number or duration, and names the annotation", () => {
   const bad = {
     MaxPods: ["many", "", "2147483648", "1.5", "1e3", " 1", "0x10"],
     ImageGCLowThresholdPercent: ["-2147483649", "80%"],

@@ -17,7 +17,7 @@ const record: ProgramRecord = JSON.parse(readFileSync(new URL("engine.json", fol
 const packed = readFileSync(new URL("engine.wasm.zst", folder));
 const unlike = `is not that of engine.json: run "deno task go:build"`;
 
-Deno.test("Go program: is recorded as built from the source beside it", () => {
+Deno.test("Go program: engine.json has the digests of the source and of engine.wasm.zst", () => {
   assert.equal(record.go, goVersion);
   assert.equal(sourceDigest(), record.source, `The source in profiles/engines/go ${unlike}`);
   assert.equal(sha256(packed), record.packed, `engine.wasm.zst ${unlike}`);
@@ -46,7 +46,7 @@ Deno.test({
 });
 
 Deno.test({
-  name: "Go source: is formatted",
+  name: "Go source: is formatted as by gofmt",
   ignore: found !== undefined,
   async fn(): Promise<void> {
     const gofmt = join(await runGo("env", "GOROOT"), "bin", "gofmt");

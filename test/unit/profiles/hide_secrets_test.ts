@@ -65,7 +65,7 @@ function shownOf(facts: RenderFacts): Promise<OsConfig> {
   return renderConfig(profile, hideSecrets(facts), { go: telltale, eta: telltale });
 }
 
-Deno.test("hideSecrets: output from hidden facts has no secret, and still every host", async () => {
+Deno.test("hideSecrets: the config rendered from hidden facts has no secret, but every host name", async () => {
   const text = JSON.stringify(await shownOf(renderFacts(full)));
   assert.ok(!text.includes("secret-") && !text.includes("user:secret"), text);
   const decoded = hideSecrets(renderFacts(full));
@@ -96,7 +96,7 @@ Deno.test("hideSecrets: the hidden kubeconfig equals the real one except for the
   assert.match(secrets.bootstrapKubeconfig, /\n {4}token: <hidden>\n$/);
 });
 
-Deno.test("configDigest: depends on every lasting secret of machines, and not on renewed ones", async () => {
+Deno.test("configDigest: depends on every lasting secret of machines, and not on credentials that are renewed", async () => {
   const facts = renderFacts(full);
   const digestOf = async (other: RenderFacts): Promise<string> => configDigest(await shownOf(other), other);
   const digest = await digestOf(facts);
@@ -137,7 +137,7 @@ Deno.test("configDigest: depends on the seed only if there is a secret to guess"
   for (const overrides of nothing) assert.equal(await digestOf(overrides, "one"), await digestOf(overrides, ""));
 });
 
-Deno.test("hideSecrets: shows other random text than machines get, whatever the seed", async () => {
+Deno.test("hideSecrets: the shown config has other random text than machines get, and the same for every seed", async () => {
   const files = [{ path: "/all", content: { inline: { data: "{{ randAlphaNum 20 }}" } } }];
   const profile = parseProfile({
     ...{ osName: "ubuntu", osVersion: "1", version: "v1.0.0", supportedCloudProviders: [{ name: "kubevirt" }] },

@@ -53,7 +53,7 @@ Deno.test("ignition3: writes an empty phase with the required fields of 3.3.0", 
   assert.equal(userData({}), '{"ignition":{"version":"3.3.0"}}');
 });
 
-Deno.test(`ignition3: is equivalent to 2.3.0 for any text (seed ${seed})`, () => {
+Deno.test(`ignition3: writes a 3.3.0 config that is equivalent to the 2.3.0 config, for random texts (seed ${seed})`, () => {
   const nasty = nastyTexts(seed, 500);
   const said = {
     files: nasty.map((text) => file(`/${text}`, text)),
@@ -74,7 +74,7 @@ Deno.test(`ignition3: is equivalent to 2.3.0 for any text (seed ${seed})`, () =>
   }
 });
 
-Deno.test("ignition3: leaves the name of the machine where machine-controller finds it", () => {
+Deno.test("ignition3: leaves the placeholder of the machine's name in a form that machine-controller replaces", () => {
   const content = "[Unit]\nDescription=<MACHINE_NAME> & <b>\n";
   const text = userData({ units: [{ name: "a.service", content }] }, "3.3.0", "bootstrap");
   assert.ok(text.includes(String.raw`Description=<MACHINE_NAME> \u0026 \u003cb\u003e\n`), text);
@@ -83,7 +83,7 @@ Deno.test("ignition3: leaves the name of the machine where machine-controller fi
   );
 });
 
-Deno.test("ignition3: gives a repeated path to the file that 2.3.0 would keep", () => {
+Deno.test("ignition3: keeps the last of two files with the same path, as Ignition 2.3.0 does", () => {
   const { storage } = JSON.parse(userData({ files: [file("/a", "1"), file("/b", "2"), file("/a", "3", 600)] }));
   const entry = (path: string, mode: number, text: string): object => {
     return { path, overwrite: true, contents: { source: `data:,${text}%0A` }, mode };
@@ -107,7 +107,7 @@ Deno.test("ignition3: refuses what 3.3.0 does not support", () => {
   );
 });
 
-Deno.test("fault P4: a path that is both a file and part of a unit is refused", () => {
+Deno.test("fault P4: ignition3 refuses a file that has the same path as a unit or a drop-in", () => {
   const at = (path: string) => ({ path, permissions: 644, content: { inline: { data: "x" } } });
   const dropIn = { name: "a.conf", content: "[Unit]" };
   refuses(
@@ -125,7 +125,7 @@ const newer: OsProfile = parseProfile({
   ...{ ignitionVersion: "3.3.0", extends: { name: "osp-flatcar" } },
 });
 
-Deno.test("ignition3: osp-flatcar needs only ignitionVersion 3.3.0 to give its machines everything", async () => {
+Deno.test("ignition3: a child of osp-flatcar that sets only ignitionVersion 3.3.0 gives machines an equivalent config", async () => {
   const flatcar = (await defaultProfiles()).find(({ metadata }) => metadata.name === "osp-flatcar")?.spec;
   assert.ok(flatcar);
   const child = await resolveProfile(newer, () => Promise.resolve(flatcar));
@@ -143,7 +143,7 @@ Deno.test("ignition3: osp-flatcar needs only ignitionVersion 3.3.0 to give its m
   }
 });
 
-Deno.test("ignition3: a child inherits ignitionVersion, and may change it; the default is not in the config", async () => {
+Deno.test("ignition3: a child inherits or overrides ignitionVersion; the config omits the default version", async () => {
   const { ignitionVersion: _, ...silent } = newer;
   const parent = { ...newer, supportedCloudProviders: [{ name: "aws" }] };
   const { extends: __, ...old } = parent;
@@ -154,7 +154,7 @@ Deno.test("ignition3: a child inherits ignitionVersion, and may change it; the d
   assert.ok(!("ignitionVersion" in await renderConfig(back, factsFor(back, "aws"))));
 });
 
-Deno.test("parseProfile: refuses ignitionVersion without Ignition, and unsupported versions", () => {
+Deno.test("parseProfile: refuses ignitionVersion with another provisioningUtility than ignition, and unsupported versions", () => {
   const profile = { ...newer, extends: { name: "x" } };
   const refused = (said: object, says: RegExp): void =>
     assert.throws(() => parseProfile({ ...profile, ...said }), (error) => says.test(String(error)));

@@ -91,7 +91,7 @@ Deno.test(`ignition: keeps units and drop-ins except for final newlines (seed ${
   }
 });
 
-Deno.test("ignition: leaves the name of the machine where machine-controller finds it, and escapes as Go does elsewhere", () => {
+Deno.test("ignition: leaves the placeholder of the machine's name for machine-controller, and escapes other text as Go does", () => {
   const content = "[Unit]\nDescription=<MACHINE_NAME> & <b>\u2028\n";
   const phase = { files: [file("/f", "<MACHINE_NAME>")], units: [{ name: "a.service", content }] };
   const bootstrap = generateUserData(configOf(phase), "bootstrap", facts);
@@ -105,7 +105,7 @@ Deno.test("ignition: leaves the name of the machine where machine-controller fin
   assert.ok(provisioning.includes(String.raw`Description=\u003cMACHINE_NAME\u003e`));
 });
 
-Deno.test("ignition: reads permissions as octal digits, however many", () => {
+Deno.test("ignition: reads permissions as octal digits, with any number of digits", () => {
   const files = [7, 44, 400, 644, 1755, 4755].map((permissions) => file("/f", "x", permissions));
   const modes = parse({ files }).storage.files?.map(({ mode }) => mode);
   assert.deepEqual(modes, [0o7, 0o44, 0o400, 0o644, 0o1755, 0o4755]);

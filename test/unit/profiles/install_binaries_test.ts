@@ -93,7 +93,7 @@ function install(sandbox: BootSandbox): Promise<Ending> {
 }
 
 for (const [type, arch] of [["x86_64", "amd64"], ["aarch64", "arm64"]] as const) {
-  Deno.test(`install-binaries: downloads everything for ${arch} from the mirror, once`, async () => {
+  Deno.test(`install-binaries: downloads all binaries for ${arch} from the mirror, and nothing on a second run`, async () => {
     await using mirror = new Mirror(await archive());
     await using sandbox = await machine(mirror, type);
     const { code, stdout, stderr } = await install(sandbox);
@@ -116,7 +116,7 @@ for (const [type, arch] of [["x86_64", "amd64"], ["aarch64", "arm64"]] as const)
   });
 }
 
-Deno.test("install-binaries: installs nothing with other bytes than its digest, and continues where it stopped", async () => {
+Deno.test("install-binaries: does not install a file with a wrong digest, and the next run continues with that file", async () => {
   await using mirror = new Mirror(await archive());
   await using sandbox = await machine(mirror, "x86_64");
   mirror.tampered.add("runc.amd64");
@@ -131,7 +131,7 @@ Deno.test("install-binaries: installs nothing with other bytes than its digest, 
   assert.notEqual(await sandbox.read("/opt/bin/runc"), undefined);
 });
 
-Deno.test("fault S8: install-binaries: does not believe the checksum that an http mirror publishes", async () => {
+Deno.test("fault S8: install-binaries: does not trust the checksum that an http mirror publishes", async () => {
   await using mirror = new Mirror(await archive());
   await using sandbox = await machine(mirror, "x86_64", paths.filter((path) => !path.endsWith("/kubelet")));
   const { code, stderr } = await install(sandbox);
@@ -144,7 +144,7 @@ Deno.test("fault S8: install-binaries: does not believe the checksum that an htt
   assert.equal(await sandbox.read("/opt/bin/kubelet"), undefined);
 });
 
-Deno.test("fault S8: install-binaries: refuses programs of a mirror that differ from the digests pinned beside their versions", async () => {
+Deno.test("fault S8: install-binaries: refuses a program of a mirror that differs from its pinned digest", async () => {
   await using mirror = new Mirror(await archive());
   const isPinned = (path: string): boolean => /^(runc|cni|crictl)\//.test(path);
   for (const pinned of paths.filter((path) => isPinned(path) && path.includes("amd64"))) {
@@ -155,7 +155,7 @@ Deno.test("fault S8: install-binaries: refuses programs of a mirror that differ 
   }
 });
 
-Deno.test("fault S8: install-binaries: pins crictl for each supported kubelet", async () => {
+Deno.test("fault S8: install-binaries: pins version and digest of crictl for each supported kubelet", async () => {
   for (let minor = 30; minor <= 36; minor++) {
     const facts = renderFacts({ deployment: { kubelet: `1.${minor}.2` } });
     await using sandbox = await BootSandbox.create("osp-ubuntu", "provisioning", facts);
@@ -193,7 +193,7 @@ Deno.test("install-binaries: reports in one line which file is missing or wrong,
   );
 });
 
-Deno.test("install-binaries: refuses an architecture without programs", async () => {
+Deno.test("install-binaries: refuses a CPU architecture that has no binaries", async () => {
   await using mirror = new Mirror(await archive());
   await using sandbox = await machine(mirror, "riscv64");
   const { code, stderr } = await install(sandbox);

@@ -17,13 +17,13 @@ ${aptGet}`,
   return { ending, calls: (await sandbox.read("/calls") ?? "").trim().split("\n") };
 }
 
-Deno.test("install-packages: updates the lists before it installs what is missing", async () => {
+Deno.test("install-packages: updates the package lists before it installs missing packages", async () => {
   const { ending, calls } = await install(`echo "W: a warning" >&2`);
   assert.equal(ending.code, 0, ending.stderr);
   assert.deepEqual(calls, ["update", "install"]);
 });
 
-Deno.test("install-packages: ends with the first error of apt-get, after its whole output", async () => {
+Deno.test("install-packages: reports the first error of apt-get in its last line, after the whole output of apt-get", async () => {
   const { ending } = await install(
     `[[ $1 == update ]] || { echo "W: x
 E: Unable to locate package no-such
@@ -36,7 +36,7 @@ E: Other" >&2; exit 100; }`,
   ]);
 });
 
-Deno.test("install-packages: installs nothing from incomplete lists", async () => {
+Deno.test("install-packages: installs nothing when apt-get update fails", async () => {
   const { ending, calls } = await install(`echo "E: Failed to fetch http://mirror.example/InRelease" >&2; exit 100`);
   assert.match(ending.stderr, /apt-get update: E: Failed to fetch http:\/\/mirror\.example\/InRelease\n$/);
   assert.deepEqual([ending.code, calls], [1, ["update"]]);

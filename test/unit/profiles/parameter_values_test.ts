@@ -82,7 +82,7 @@ Deno.test("parameterValues: refuses a parameter that is neither set nor has a de
   );
 });
 
-Deno.test("parameterValues: refuses wrong values, and describes valid ones", () => {
+Deno.test("parameterValues: refuses invalid values, and describes the valid ones", () => {
   const cases: [object, string, string][] = [
     [{ type: "integer" }, "1.5", "a whole number"],
     [{ type: "integer" }, "99999999999999999", "a whole number"],
@@ -117,14 +117,14 @@ Deno.test("parameterValues: refuses characters that could end a quoted word, unl
   assert.deepEqual(parameterValues(profileWith({ x: { pattern: ".*" } }), annotated({ x: "$HOME" })), { x: "$HOME" });
 });
 
-Deno.test("parameterValues: ends an endless pattern, and shortens long values in its message", () => {
+Deno.test("parameterValues: stops a pattern that backtracks without end, and shortens long values in its message", () => {
   const profile = profileWith({ x: { pattern: "(a+)+" } });
   const { message } = refusal(() => parameterValues(profile, annotated({ x: `${"a".repeat(5000)}!` })));
   assert.match(message, /must be text matching \(a\+\)\+$/);
   assert.ok(message.length < 300, message);
 });
 
-Deno.test("parseProfile: refuses unusable parameters", () => {
+Deno.test("parseProfile: refuses parameters with an invalid name, type, pattern or default", () => {
   const cases: [object, string][] = [
     [{ "Log-Level": {} }, "parameters.Log-Level: must be a name in camel case"],
     [{ x: { type: "integer", default: "3" } }, "parameters.x.default: must be a whole number"],
@@ -140,7 +140,7 @@ Deno.test("parseProfile: refuses unusable parameters", () => {
   }
 });
 
-Deno.test("renderConfig: gives parameters and packages to Eta", async () => {
+Deno.test("renderConfig: gives parameters and packages to Eta templates", async () => {
   const data = `<%= it.parameters.mtu + 1 %> <%= it.parameters.zones.join("+") %> <%= it.packages.join(" ") %>`;
   const files = [{ path: "/etc/x", content: { inline: { data } } }];
   const rules = { mtu: { type: "integer", default: 1500 }, zones: { type: "list" } };

@@ -49,7 +49,7 @@ Deno.test("parseProfile: names an invalid field", () => {
   refuses(() => parseProfile(undefined), "ProfileInvalid", "spec: ");
 });
 
-Deno.test("checkProfileFits: refuses another system, another provider and another utility", () => {
+Deno.test("checkProfileFits: refuses a MachineDeployment with another operating system, provider or provisioning utility", () => {
   const fits = (more: object, provider = "aws", operatingSystemSpec?: unknown): () => void => () => {
     const { osName: operatingSystem } = { ...spec, ...more };
     checkProfileFits(parseProfile({ ...spec, ...more }), { operatingSystem, provider, operatingSystemSpec });
@@ -151,7 +151,7 @@ Deno.test("parseKubeletAnnotations: refuses invalid values, naming annotation an
   refuses(() => parseKubeletAnnotations(crossed), "KubeletSettingsInvalid", "90", "85");
 });
 
-Deno.test("fault P1: a profile may name an unknown provider, and only a pool on it is refused", () => {
+Deno.test("fault P1: a profile that names an unknown provider is valid, and only a pool on that provider is refused", () => {
   const profile = parseProfile({ ...spec, supportedCloudProviders: [{ name: "aws" }, { name: "equinixmetal" }] });
   const on = (provider: string): void => checkProfileFits(profile, { operatingSystem: profile.osName, provider });
   on("aws");
@@ -160,7 +160,7 @@ Deno.test("fault P1: a profile may name an unknown provider, and only a pool on 
   assert.deepEqual([...new Set(trialsOf(profile).map(({ provider }) => provider))], ["aws"]);
 });
 
-Deno.test("fault P3: an empty annotation with pairs counts as not set", () => {
+Deno.test("fault P3: an empty kubelet annotation for pairs, such as SystemReserved, counts as not set", () => {
   for (const key of ["SystemReserved", "KubeReserved", "EvictionHard"]) {
     for (const value of ["", " "]) assert.deepEqual(parseKubeletAnnotations({ [prefix + key]: value }), {});
   }

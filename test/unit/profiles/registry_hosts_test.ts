@@ -23,7 +23,7 @@ Deno.test("registryHostFiles: keeps Docker Hub's own address unless a mirror rep
   assert.deepEqual(insecure, { "docker.io": `server = "${hub}"\n\n[host."${hub}"]\n${pull}\nskip_verify = true\n` });
 });
 
-Deno.test("registryHostFiles: reads a legacy mirror of a registry with a port, or of all", () => {
+Deno.test("registryHostFiles: reads mirrors in the legacy form, for a registry with a port and for all registries", () => {
   const files = filesOf({ nodeRegistryMirrors: ["reg.example:5000=host.example", "*=any.example", "httpd.example"] });
   assert.equal(files["reg.example:5000"], `server = "reg.example:5000"\n\n[host."https://host.example"]\n${pull}\n`);
   assert.equal(files["_default"], `[host."https://any.example"]\n${pull}\n`);
@@ -76,18 +76,18 @@ Deno.test("registryHostFiles: removes credentials from a URL and keeps the rest,
   }
 });
 
-Deno.test("registryHostFiles: refuses to trust every registry without a mirror", () => {
+Deno.test("registryHostFiles: refuses the wildcard as an insecure registry unless all registries have a mirror", () => {
   refuses(() => filesOf({ nodeInsecureRegistries: ["*"] }), "RenderFailed", `"*"`, "requires a mirror");
   const files = filesOf({ nodeInsecureRegistries: ["_default"], nodeRegistryMirrors: ["_default=m.example"] });
   assert.equal(files["_default"], `[host."https://m.example"]\n${pull}\nskip_verify = true\n`);
 });
 
-Deno.test("registryHostFiles: sorts by path", () => {
+Deno.test("registryHostFiles: sorts the files by path", () => {
   const names = Object.keys(filesOf({ nodeInsecureRegistries: ["a", "a.b", "a:80", "z"] }));
   assert.deepEqual(names, ["a.b", "a", "a:80", "docker.io", "z"]);
 });
 
-Deno.test("containerdConfig: writes one table for each host with credentials, with any text in it", () => {
+Deno.test("containerdConfig: writes one table for each host with credentials, and escapes any text", () => {
   const text = containerdConfig(defaultNodeSettings, {
     "https://b.example/v1/": { username: "old" },
     "b.example": { username: "u", password: 'p"\\\n\x01' },
@@ -113,14 +113,14 @@ Deno.test("containerdConfig: writes one table for each host with credentials, wi
   );
 });
 
-Deno.test("fault P5: credentials for Docker Hub are for the host that containerd pulls from", () => {
+Deno.test("fault P5: containerdConfig writes credentials for Docker Hub under the host that containerd pulls from", () => {
   for (const name of ["https://index.docker.io/v1/", "index.docker.io/v1/", "index.docker.io", "docker.io"]) {
     const text = containerdConfig(defaultNodeSettings, { [name]: { auth: "dTpw" } });
     assert.match(text, /configs\."registry-1\.docker\.io"\.auth\]\nauth = "dTpw"\n/, name);
   }
 });
 
-Deno.test("containerdConfig: keeps OOM scores only on request, so that the config of other machines is unchanged", () => {
+Deno.test("containerdConfig: writes restrict_oom_score_adj only when set, so that the config of other machines is unchanged", () => {
   const line = "restrict_oom_score_adj = true";
   assert.ok(!containerdConfig(defaultNodeSettings, {}).includes(line));
   const text = containerdConfig({ ...defaultNodeSettings, restrictOomScoreAdj: true }, {});

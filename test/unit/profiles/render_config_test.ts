@@ -50,7 +50,7 @@ function pathsOf({ bootstrapConfig, provisioningConfig }: OsConfig): string[][] 
 
 const hosts = "/etc/containerd/certs.d/docker.io/hosts.toml";
 
-Deno.test("renderConfig: puts profile files first, then the runtime's, then hosts.toml, and prefers snippets of the phase", async () => {
+Deno.test("renderConfig: orders files as profile, runtime, hosts.toml; prefers template snippets of the phase to those of the runtime", async () => {
   const provisioningConfig = {
     files: [file("/a", "A")],
     templates: { s: "phase" },
@@ -85,7 +85,7 @@ Deno.test("renderConfig: uses 644 for missing permissions and drops the default 
   assert.equal("encoding" in (bootstrapConfig.files[0]?.content.inline ?? {}), false);
 });
 
-Deno.test("renderConfig: gives mirrors to machines that stay in their first phase", async () => {
+Deno.test("renderConfig: writes registry mirrors into the bootstrap config when machines have no second phase", async () => {
   const runtimes = [{ name: "containerd", files: [file("/etc/containerd/config.toml")] }];
   const arrives = async (phases: object, cloudProvider = "kubevirt"): Promise<string> => {
     const [bootstrap = [], provisioning = []] = pathsOf(
@@ -162,7 +162,7 @@ Deno.test("renderConfig: refuses facts that could break out of the files of an E
   }
 });
 
-Deno.test("specOf: leaves out empty lists and nothing else", async () => {
+Deno.test("specOf: omits empty lists and nothing else", async () => {
   const unit = { name: "a.service", enable: false };
   const profile = profileOf({ bootstrapConfig: { modules: {}, units: [] }, provisioningConfig: { units: [unit] } });
   const spec = specOf(await rendered(profile, { provider: { sshPublicKeys: [] } }));

@@ -26,7 +26,7 @@ class Processes {
   }
 }
 
-Deno.test("RenderSlot: ends an idle process, and the next render has another one", async () => {
+Deno.test("RenderSlot: ends an idle process, and starts a new process for the next render", async () => {
   const processes = new Processes();
   const slot = new RenderSlot(processes.start, { ...limits, idleMs: 5 });
   await slot.render({}, patience);
@@ -36,7 +36,7 @@ Deno.test("RenderSlot: ends an idle process, and the next render has another one
   await slot.stop();
 });
 
-Deno.test("RenderSlot: a process that renders is not idle, however long it takes", async () => {
+Deno.test("RenderSlot: does not end a process that renders, however long the render takes", async () => {
   const processes = new Processes();
   const slot = new RenderSlot(processes.start, { ...limits, idleMs: 5 });
   await slot.render({}, patience);
@@ -51,7 +51,7 @@ Deno.test("RenderSlot: a process that renders is not idle, however long it takes
   await slot.stop();
 });
 
-Deno.test("RenderSlot: keeps a process that is needed again in time", async () => {
+Deno.test("RenderSlot: keeps a process that renders again before the idle timeout", async () => {
   const processes = new Processes();
   const slot = new RenderSlot(processes.start, { ...limits, idleMs: 60_000 });
   for (let nth = 0; nth < 3; nth++) await slot.render({}, patience);

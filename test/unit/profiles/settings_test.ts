@@ -93,7 +93,7 @@ Deno.test("readNodeSettings: reads a file with YAML's own lists, mappings and bo
   equal(settings.nodeContainerdRegistryMirrors.length, 2);
 });
 
-Deno.test("readNodeSettings: empty feature gates are none, and a default gate of OSM can be switched off", () => {
+Deno.test("readNodeSettings: an empty list adds no feature gates to OSM's default, which a flag can switch off", () => {
   deepEqual(flags("--node-kubelet-feature-gates=").nodeKubeletFeatureGates, { RotateKubeletServerCertificate: true });
   deepEqual(flags("--node-kubelet-feature-gates=RotateKubeletServerCertificate=false").nodeKubeletFeatureGates, {
     RotateKubeletServerCertificate: false,
@@ -132,7 +132,7 @@ for (const [argument, wanted] of refused) {
   });
 }
 
-Deno.test("readNodeSettings: names every invalid setting at once, with its place", () => {
+Deno.test("readNodeSettings: names all invalid settings in one error, each with its flag, variable or file", () => {
   const message = faultsOf({
     argv: ["--cluster-dns=x", "--pause-image"],
     env: { OSTLER_EXTERNAL_CLOUD_PROVIDER: "perhaps" },
@@ -159,7 +159,7 @@ Deno.test("readNodeSettings: never repeats a password that it refuses", () => {
   }
 });
 
-Deno.test("readNodeSettings: ignores the arguments of others", () => {
+Deno.test("readNodeSettings: returns unread the arguments and settings that are not its own", () => {
   const { rest, restOfFile } = readNodeSettings(
     { argv: ["render", "--out", "dir", "-cluster-dns", "1.1.1.1", "md.yaml"], file: { namespace: "kube-system" } },
     readFile,
@@ -168,7 +168,7 @@ Deno.test("readNodeSettings: ignores the arguments of others", () => {
   deepEqual(restOfFile, ["namespace"]);
 });
 
-Deno.test("readNodeSettings: reads the flags of every recorded case", () => {
+Deno.test("readNodeSettings: reads the settings.yaml of every recorded case of Operating System Manager", () => {
   const cases = readdirSync(vectors, { withFileTypes: true }).filter((entry) =>
     entry.isDirectory() && entry.name !== "cluster"
   );

@@ -34,7 +34,7 @@ function javaScriptLoad(document: string): unknown {
   }
 }
 
-Deno.test(`yamlString, yamlQuote, yamlEscape: are read back unchanged (seed ${seed})`, () => {
+Deno.test(`yamlString, yamlQuote, yamlEscape: write texts that YAML parsers read back unchanged (seed ${seed})`, () => {
   const documents = [yamlString, yamlQuote, yamlEscape].flatMap((encode) =>
     texts.map((text) => `- ${encode(text)}\n- key: ${encode(text)}\n  ${encode(`${text}x`)}: x\n`)
   );
@@ -71,7 +71,7 @@ Deno.test({
   },
 });
 
-Deno.test(`yamlBlock: is read back except for final newlines (seed ${seed})`, () => {
+Deno.test(`yamlBlock: writes texts that YAML parsers read back, except for final newlines (seed ${seed})`, () => {
   const told = ([[false, ""], [true, "\n"]] as const).flatMap(([keep, final]) => {
     const blocks = texts.map((text) => yamlBlock("  content", text, { indent: 2, keep }));
     const values = texts.map((text, at) => {

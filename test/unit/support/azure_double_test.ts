@@ -24,7 +24,7 @@ async function states({ stub }: World): Promise<string[]> {
   return pages.flatMap(({ value }) => value).map(({ properties }) => properties.provisioningState);
 }
 
-Deno.test("fault G14: Azure's double is Updating after a new size, and shows the instance later", async () => {
+Deno.test("fault G14: Azure's double reports Updating after a change of size, and lists the new instance later", async () => {
   await using world = worldOf({ workMs: 3_600_000 });
   const before = await ask(world);
   const changed = await ask(world, { sku: { capacity: 3 } });
@@ -47,7 +47,7 @@ Deno.test("fault G14: Azure's double refuses a change while another is in progre
   equal((await ask(world, { tags: {} })).status, 200);
 });
 
-Deno.test("fault G14: Azure's double fails after an answer that differs from Azure's description", async () => {
+Deno.test("fault G14: Azure's double fails the test after an answer that differs from Azure's API description", async () => {
   const world = worldOf({ properties: { speed: 1 } });
   await ask(world);
   await rejects(async () => await world[Symbol.asyncDispose](), {

@@ -34,12 +34,12 @@ const asked: [string, aws.Api, URLSearchParams, string[]][] = [
   ["another version", "autoscaling", form(launch, "2010-01-01"), ['LaunchInstances has version "2010-01-01"']],
   ["an action of the other API", "ec2", form(launch, "2016-11-15"), ['no action "LaunchInstances" in ec2']],
   [
-    "lists of EC2",
+    "lists in the format of EC2",
     "ec2",
     form({ Action: "DescribeInstances", "Filter.1.Name": "tag:a", "Filter.1.Value.1": "b" }, "2016-11-15"),
     [],
   ],
-  ["a list from 2", "ec2", form({ Action: "DescribeInstances", "InstanceId.2": "i-1" }, "2016-11-15"), [
+  ["a list that is counted from 2", "ec2", form({ Action: "DescribeInstances", "InstanceId.2": "i-1" }, "2016-11-15"), [
     "DescribeInstances.InstanceId is not counted from 1",
   ]],
 ];

@@ -65,7 +65,7 @@ Deno.test("all: is ready when each process is, with separate metrics, and ends t
   ]);
 });
 
-Deno.test("all: a process that loses its lease ends the others, and the whole with its exit code", async () => {
+Deno.test("all: ends the other processes when one loses its lease, and exits with the code of that process", async () => {
   const said: string[] = [];
   const loser: Part = async (_config, _signal, { serve }) => {
     serve({ host: "", port: 0, isReady: () => true });
@@ -77,7 +77,7 @@ Deno.test("all: a process that loses its lease ends the others, and the whole wi
   equal(said.at(-1), "worker ends");
 });
 
-Deno.test("all: starts no process after one that fails before its readiness is known", async () => {
+Deno.test("all: starts no further process after one that fails before it reports its readiness", async () => {
   const said: string[] = [];
   const broken: Part = () => Promise.reject(new Error("no certificate"));
   const run = runTogether(

@@ -57,7 +57,7 @@ function approver(client: Cluster): { said: string[]; [Symbol.asyncDispose]: () 
   };
 }
 
-Deno.test("approveJoiningNodes: approves two hundred requests that arrive together, and existing ones", async () => {
+Deno.test("approveJoiningNodes: approves 200 certificate requests, of which some exist already and the others arrive together", async () => {
   const kube = new FakeKube();
   const { client } = new FakeStreams(kube);
   poolIn(kube);
@@ -71,7 +71,7 @@ Deno.test("approveJoiningNodes: approves two hundred requests that arrive togeth
   deepEqual(running.said, []);
 });
 
-Deno.test("approveJoiningNodes: logs once why it skips a request, and approves it when its machine is admitted", async () => {
+Deno.test("approveJoiningNodes: logs once why a certificate request stays pending, and approves it when the machine is admitted", async () => {
   const kube = new FakeKube();
   const { client, requests } = new FakeStreams(kube);
   poolIn(kube);
@@ -105,7 +105,7 @@ Deno.test("approveJoiningNodes: continues after an outage of the API server", as
   );
 });
 
-Deno.test("approveJoiningNodes: logs once that kube-controller-manager approves every request from now on", async () => {
+Deno.test("approveJoiningNodes: logs once that kube-controller-manager approves every certificate request by itself", async () => {
   const kube = new FakeKube();
   const { client } = new FakeStreams(kube);
   const status = { conditions: [{ type: "Approved", status: "True", reason: "AutoApproved" }] };

@@ -84,7 +84,7 @@ Deno.test("Claim.hold: reads only its own Schedule when the claim is held, howev
   deepEqual(schedules.requests, ["describe"]);
 });
 
-Deno.test("Claim.hold: refuses the younger of two concurrent claims of a queue at the next check", async () => {
+Deno.test("Claim.hold: refuses the younger of two concurrent claims of a task queue at the next check", async () => {
   const schedules = new Schedules();
   const [north, south] = [claimOf("north", "shared"), claimOf("south", "shared")];
   const blind = new Schedules();
@@ -95,7 +95,7 @@ Deno.test("Claim.hold: refuses the younger of two concurrent claims of a queue a
   await rejects(south.hold(schedules.client, named("south")), ClusterConflict);
 });
 
-Deno.test("Claim.hold: refuses a cluster that moves to a queue of a younger one", async () => {
+Deno.test("Claim.hold: refuses a cluster that moves to the task queue of a younger cluster", async () => {
   const schedules = new Schedules();
   await claimOf("north").hold(schedules.client, named("north"));
   const south = claimOf("south", "shared");
@@ -113,7 +113,7 @@ Deno.test("Claim.hold: refuses a process that cannot prove the cluster identity 
   });
 });
 
-Deno.test("readClusterIdentity: keeps what it has read when the permission is removed", async () => {
+Deno.test("readClusterIdentity: keeps the UID that it has read when the permission is removed", async () => {
   let isAllowed = false;
   const readNamespace = (): Promise<object> =>
     isAllowed ? Promise.resolve({ metadata: { uid: "uid-north" } }) : Promise.reject(answer(403, "Forbidden"));
@@ -130,7 +130,7 @@ Deno.test("readClusterIdentity: keeps what it has read when the permission is re
   equal(told.length, 1);
 });
 
-Deno.test("fault E6: of two clusters with one name that start together, one is refused at once", async () => {
+Deno.test("fault E6: of two clusters with the same name that start together, one is refused immediately", async () => {
   const schedules = new Schedules();
   const [one, other] = [claimOf("north"), claimOf("north")];
   const outcomes = await atOnce(
@@ -140,7 +140,7 @@ Deno.test("fault E6: of two clusters with one name that start together, one is r
   deepEqual(outcomes, ["ClusterConflict", "served"]);
 });
 
-Deno.test("fault E6: of two clusters on one queue that start together, the later one is refused at once", async () => {
+Deno.test("fault E6: of two clusters on the same task queue that start together, one is refused immediately", async () => {
   const schedules = new Schedules();
   const outcomes = await atOnce(
     claimOf("north", "shared").hold(schedules.client, named("north")),
@@ -149,7 +149,7 @@ Deno.test("fault E6: of two clusters on one queue that start together, the later
   deepEqual(outcomes, ["ClusterConflict", "served"]);
 });
 
-Deno.test("fault E6: of two clusters that take over one Schedule without an identity, one is refused at once", async () => {
+Deno.test("fault E6: of two clusters that take over the same Schedule without an identity, one is refused immediately", async () => {
   const schedules = new Schedules();
   await claimOf("north").hold(schedules.client, { name: "north", uid: "" });
   const outcomes = await atOnce(

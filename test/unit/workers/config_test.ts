@@ -26,7 +26,7 @@ function fault(env: Record<string, string>, argv: string[] = []): string {
   return message;
 }
 
-Deno.test("readConfig: has a default for everything", () => {
+Deno.test("readConfig: has a default for every setting", () => {
   const config = readConfig({});
   deepEqual([config.temporal.address, config.taskQueue, config.namespace, config.kubeconfig], [
     ...["127.0.0.1:7233", "ostler", "kube-system", ""],
@@ -49,7 +49,7 @@ Deno.test("readConfig: treats an empty variable as not set", () => {
   deepEqual(readConfig({ TEMPORAL_ADDRESS: "", OSTLER_HEALTH_PROBE_ADDRESS: "" }), readConfig({}));
 });
 
-Deno.test("readConfig: reads the environment", () => {
+Deno.test("readConfig: reads settings from environment variables", () => {
   const config = readConfig({
     KUBECONFIG: "/etc/kubeconfig",
     TEMPORAL_ADDRESS: "temporal:7233",
@@ -67,7 +67,7 @@ Deno.test("readConfig: reads the environment", () => {
   deepEqual(config.deadlines, { drain: "30m", ready: 1000 });
 });
 
-Deno.test("readConfig: reads a file of settings, and prefers flags and the environment", () => {
+Deno.test("readConfig: reads a file of settings, and prefers flags and environment variables to the file", () => {
   const text =
     "namespace: profiles\ndeadlines: {drain: 30m}\ntask-queue: file\npause-image: file\ncluster-domain: file\n";
   withFile(text, (path) => {
@@ -116,20 +116,20 @@ Deno.test("readConfig: accepts the arguments of Operating System Manager's webho
   deepEqual([config.healthProbeAddress.port, config.certDir], [8082, "/certs"]);
 });
 
-Deno.test("readConfig: refuses settings that must not be ignored", () => {
+Deno.test("readConfig: refuses values of Operating System Manager's arguments that Ostler does not support and must not ignore", () => {
   const message = fault({}, ["--container-runtime=docker", "--worker-webhook-endpoint=ns/service"]);
   ok(message.includes('--container-runtime "docker": must be containerd'), message);
   ok(message.includes('--worker-webhook-endpoint "ns/service": must be an https address'), message);
 });
 
-Deno.test("readConfig: refuses unknown flags and arguments without a flag, an empty one too", () => {
+Deno.test("readConfig: refuses unknown flags, and arguments without a flag, also an empty argument", () => {
   const wrong = [["--cluster-dsn=1.1.1.1"], ["serve"], ["--pause-image=a", "", "--cluster-dns=1.1.1.1"], ["--", "x"]];
   for (const argv of wrong) {
     match(fault({}, argv), /"(--cluster-dsn|serve||--)": (unknown|expected a) flag/);
   }
 });
 
-Deno.test("readConfig: names every invalid setting at once, with its value and the expected one", () => {
+Deno.test("readConfig: names all invalid settings in one error, with the given and the expected value", () => {
   const wrong = {
     ...{ OSTLER_HEALTH_PROBE_ADDRESS: "http", OSTLER_CREDENTIAL_SECONDS: "60", OSTLER_EXTERNAL_CLOUD_PROVIDER: "yes" },
     ...{ OSTLER_DEADLINES: "{drain: 30m}", OSTLER_LOG_LEVEL: "LOUD", OSTLER_WEBHOOK_ADDRESS: "[::]:70000" },
@@ -140,7 +140,7 @@ Deno.test("readConfig: names every invalid setting at once, with its value and t
   for (const [name, value] of Object.entries(wrong)) ok(message.includes(`${name} "${value}": must be `), message);
 });
 
-Deno.test("readConfig: gives a worker a version only with a build ID, and its runs follow the current version", () => {
+Deno.test("readConfig: gives a worker a Worker Deployment Version only with a build ID, with versioning behavior AUTO_UPGRADE", () => {
   equal(versionOf(readConfig({})).workerDeploymentOptions, undefined);
   deepEqual(versionOf(readConfig({ OSTLER_BUILD_ID: "0.2.0", OSTLER_CLUSTER: "north" })).workerDeploymentOptions, {
     ...{ useWorkerVersioning: true, defaultVersioningBehavior: "AUTO_UPGRADE" },
@@ -150,7 +150,7 @@ Deno.test("readConfig: gives a worker a version only with a build ID, and its ru
   equal(named.workerDeploymentOptions?.version.deploymentName, "pools");
 });
 
-Deno.test("readConfig: activates new workflow patches unless they are held back", () => {
+Deno.test("readConfig: activates new workflow patches unless OSTLER_HOLD_PATCHES is set", () => {
   equal(patchesOf(readConfig({})).patchActivationCallback, undefined);
   const { patchActivationCallback } = patchesOf(readConfig({ OSTLER_HOLD_PATCHES: "true" }));
   equal(patchActivationCallback?.({ patchId: "any" } as never), false);
@@ -168,7 +168,7 @@ Deno.test("readConfig: requires allowed hosts for a Prometheus token", () => {
   deepEqual(prometheusHosts, ["prometheus.example:9090", "b"]);
 });
 
-Deno.test("readConfig: requires the address of a cloud, and the tag value of this cluster's groups", () => {
+Deno.test("readConfig: requires, for a cloud, its address and the tag value of this cluster's groups", () => {
   const shared = {
     OSTLER_CLOUD: "aws",
     OSTLER_CLOUD_PLACE: "x",

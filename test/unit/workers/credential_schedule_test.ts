@@ -46,7 +46,7 @@ Deno.test("ensureCredentialSchedule: creates a missing Schedule with a note abou
   equal(state?.note, memo?.["purpose"]);
 });
 
-Deno.test("ensureCredentialSchedule: updates an existing Schedule, but does not start one that a person paused", async () => {
+Deno.test("ensureCredentialSchedule: updates an existing Schedule, but does not resume a Schedule that a person paused", async () => {
   const schedules = new FakeSchedules();
   await ensureCredentialSchedule(schedules.client, { config: readConfig({}), self });
   await ensureCredentialSchedule(schedules.client, { config: readConfig({}), self });
@@ -78,7 +78,7 @@ Deno.test("keepCredentialSchedule: survives a Temporal outage, and recreates a d
   equal(schedules.calls.includes("update"), false, "Expected no write, because nothing changed");
 });
 
-Deno.test("ensureCredentialSchedule: keeps a Schedule of unknown owner when the cluster has no name", async () => {
+Deno.test("ensureCredentialSchedule: keeps the owner that the Schedule records when the process does not know its cluster", async () => {
   const schedules = new FakeSchedules();
   const order = { config: readConfig({}), self: { name: "", uid: "" } };
   await ensureCredentialSchedule(schedules.client, order);

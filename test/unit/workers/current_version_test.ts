@@ -58,7 +58,7 @@ Deno.test("ensureVersionCurrent: makes a version current when its workers poll e
   }]);
 });
 
-Deno.test("ensureVersionCurrent: leaves a known version alone whose workers are gone", async () => {
+Deno.test("ensureVersionCurrent: does not make a version current that no worker polls for", async () => {
   const versions = new FakeVersions();
   versions.current = "v3";
   versions.poll("v3");
@@ -113,7 +113,7 @@ Deno.test("fault E14 keepVersionCurrent: an older standby that takes the lead do
   await keeping;
 });
 
-Deno.test("fault E14 ensureVersionCurrent: a version that was current before this process started is replaced", async () => {
+Deno.test("fault E14 ensureVersionCurrent: replaces a version that became current before this process started", async () => {
   const versions = new FakeVersions();
   versions.changedAt = Date.now() - 60_000;
   versions.poll("v1");
@@ -132,7 +132,7 @@ Deno.test("keepVersionCurrent: does nothing without a build ID", async () => {
   });
 });
 
-Deno.test("worker deployment: has the name of its cluster by default", () => {
+Deno.test("worker deployment: is named after its cluster by default", () => {
   deepEqual(
     [{}, { OSTLER_CLUSTER: "north" }, { OSTLER_DEPLOYMENT: "mine" }].map((env) => deploymentNameOf(readConfig(env))),
     ["ostler", "ostler-north", "mine"],

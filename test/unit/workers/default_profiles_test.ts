@@ -9,7 +9,7 @@ function profile(kube: FakeKube): Record<string, unknown> {
   return kube.get("operatingsystemprofiles", "osp-ubuntu", "kube-system")?.["spec"] as Record<string, unknown>;
 }
 
-Deno.test("installDefaultProfiles: installs what is missing, once", async () => {
+Deno.test("installDefaultProfiles: installs missing profiles, and writes nothing on the next run", async () => {
   const kube = new FakeKube();
   await installDefaultProfiles(kube.client, "kube-system", log);
   equal(profile(kube)["osName"], "ubuntu");
@@ -18,7 +18,7 @@ Deno.test("installDefaultProfiles: installs what is missing, once", async () => 
   deepEqual(kube.writes, []);
 });
 
-Deno.test("installDefaultProfiles: keeps an edit of the same version and replaces another version", async () => {
+Deno.test("installDefaultProfiles: keeps an edited profile of the same version, and replaces a profile of an older version", async () => {
   const kube = new FakeKube();
   await installDefaultProfiles(kube.client, "kube-system", log);
   const version = profile(kube)["version"];
@@ -53,7 +53,7 @@ Deno.test("installDefaultProfiles: keeps the profiles of a newer Ostler, and log
 });
 
 for (const version of ["v0.9.9", "v0.10.0-rc.1", "theirs"]) {
-  Deno.test(`installDefaultProfiles: replaces the ${version} that an earlier Ostler installed`, async () => {
+  Deno.test(`installDefaultProfiles: replaces a profile of version "${version}" that an earlier Ostler installed`, async () => {
     const kube = new FakeKube();
     await installDefaultProfiles(kube.client, "kube-system", log);
     const wanted = profile(kube)["version"];
@@ -65,7 +65,7 @@ for (const version of ["v0.9.9", "v0.10.0-rc.1", "theirs"]) {
   });
 }
 
-Deno.test("installDefaultProfiles: replaces a foreign profile, whatever its version", async () => {
+Deno.test("installDefaultProfiles: replaces a default profile that Ostler did not install, even of a newer version", async () => {
   const kube = new FakeKube();
   await installDefaultProfiles(kube.client, "kube-system", log);
   const wanted = profile(kube)["version"];

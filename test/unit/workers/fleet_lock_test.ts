@@ -76,7 +76,7 @@ Deno.test("clientIdOf: returns a distinct UUID of version 4 for each machine ID,
   deepEqual([clientIdOf(""), clientIdOf("xyz")], ["", ""]);
 });
 
-Deno.test("FleetLock: a node that asks is recorded, and succeeds when it holds its lock; repeating changes nothing", () =>
+Deno.test("FleetLock: records a node that requests the lock, and answers 200 once the node holds it; repetitions change nothing", () =>
   serving(async ({ kube, ask }) => {
     deepEqual(await ask("pre-reboot", client), { code: 409, kind: "failed_lock" });
     const asked = lockNow(kube)?.asked ?? 0;
@@ -86,7 +86,7 @@ Deno.test("FleetLock: a node that asks is recorded, and succeeds when it holds i
     equal(lockNow(kube)?.asked, asked);
   }));
 
-Deno.test("FleetLock: a node releases its lock, even one that it does not hold", () =>
+Deno.test("FleetLock: releases the lock of a node, and answers 200 also when the node holds no lock", () =>
   serving(async ({ kube, ask }) => {
     await ask("pre-reboot", client);
     grant(kube);

@@ -68,7 +68,7 @@ function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
 }
 
-Deno.test("leadWhileHolding: leads at once when the lease is free, until it must stop", async () => {
+Deno.test("leadWhileHolding: leads immediately when the lease is free, until its signal aborts", async () => {
   const server = new LeaseServer();
   const stop = new AbortController();
   await lead(server, stop.signal, async (leading) => {
@@ -126,7 +126,7 @@ Deno.test("leadWhileHolding: passes on the failure of its work", async () => {
 });
 
 for (const trouble of ["isDown", "isFrozen"] as const) {
-  Deno.test(`leadWhileHolding: stops when the API server ${trouble}, with one sentence`, async () => {
+  Deno.test(`leadWhileHolding: fails with LeaseLost when it cannot renew the lease (API server: ${trouble})`, async () => {
     const server = new LeaseServer();
     const leaving = lead(server, new AbortController().signal, async (leading) => {
       server[trouble] = true;
@@ -141,7 +141,7 @@ for (const trouble of ["isDown", "isFrozen"] as const) {
   });
 }
 
-Deno.test("leadWhileHolding: stops when another process took the lease, even if its work hangs or fails", async () => {
+Deno.test("leadWhileHolding: fails with LeaseLost when another process took the lease, even if the work hangs or fails", async () => {
   const works = [() => new Promise<void>(() => {}), async (leading: AbortSignal): Promise<void> => {
     await untilAborted(leading);
     throw new Error("cut off");
@@ -157,7 +157,7 @@ Deno.test("leadWhileHolding: stops when another process took the lease, even if 
   }
 });
 
-Deno.test("leadWhileHolding: renews a lease without a read while only it writes", async () => {
+Deno.test("leadWhileHolding: renews its lease without reading it while no other client writes it", async () => {
   const server = new LeaseServer();
   const stop = new AbortController();
   await lead(server, stop.signal, async () => {
@@ -167,7 +167,7 @@ Deno.test("leadWhileHolding: renews a lease without a read while only it writes"
   equal(server.reads, 1);
 });
 
-Deno.test("leadWhileHolding: continues when its lease was changed by a stranger, or deleted", async () => {
+Deno.test("leadWhileHolding: continues to lead when another client changes or deletes its lease", async () => {
   const server = new LeaseServer();
   const stop = new AbortController();
   const touches = [{ metadata: { resourceVersion: "of a stranger" } }, undefined];

@@ -40,7 +40,7 @@ Deno.test("PendingJoins: checks a valid request while another client sends inval
   ok(judged.size - before < 100, `Checked ${judged.size - before} requests before it`);
 });
 
-Deno.test("PendingJoins: keeps a bounded number of requests per client, and takes up the rest later", async () => {
+Deno.test("PendingJoins: checks all requests of a client in the end, except a deleted one, although it keeps only some at a time", async () => {
   const judged = new Set<string>();
   await using pending = waiting((request) => {
     judged.add(request.name);
@@ -52,7 +52,7 @@ Deno.test("PendingJoins: keeps a bounded number of requests per client, and take
   deepEqual(judged.has("bad-2400"), false);
 });
 
-Deno.test("PendingJoins: continues with others during a slow check", async () => {
+Deno.test("PendingJoins: checks requests of other clients during a slow check", async () => {
   const judged: string[] = [];
   const slow = Promise.withResolvers<Verdict>();
   await using pending = waiting((request) => {

@@ -76,7 +76,7 @@ class Desk {
   }
 }
 
-Deno.test("PoolNotifier: signals a pool without a rollout once", async () => {
+Deno.test("PoolNotifier: sends one signal for each change of a pool without a rollout", async () => {
   const desk = new Desk([watched({ reported: undefined })], { lookEvery: 1 });
   await desk.toldOf(1);
   desk.change({ reported: undefined });
@@ -86,7 +86,7 @@ Deno.test("PoolNotifier: signals a pool without a rollout once", async () => {
   deepEqual(desk.told.map(({ generation }) => generation), [1, 2]);
 });
 
-Deno.test("PoolNotifier: signals a change when it has a number, because a run could only wait for that", async () => {
+Deno.test("PoolNotifier: delays the signal for a change until machine-controller has observed it, because a run would only wait", async () => {
   const desk = new Desk([watched()], { lookEvery: 1 });
   desk.change({ observed: "g2", generation: 2, isNumbered: false });
   const looks = desk.looks;
@@ -98,7 +98,7 @@ Deno.test("PoolNotifier: signals a change when it has a number, because a run co
   deepEqual(desk.told.map(({ generation }) => generation), [2]);
 });
 
-Deno.test("PoolNotifier: signals a change without a number after a while, so that a run reports what it waits for", async () => {
+Deno.test("PoolNotifier: signals a change that machine-controller does not observe in time, so that a run reports what it waits for", async () => {
   const desk = new Desk([watched()], { lookEvery: 1, numberedIn: 5 });
   desk.change({ observed: "g2", generation: 2, isNumbered: false });
   await desk.toldOf(1);
@@ -106,7 +106,7 @@ Deno.test("PoolNotifier: signals a change without a number after a while, so tha
   deepEqual(desk.told.map(({ generation }) => generation), [2]);
 });
 
-Deno.test("PoolNotifier: delays changes while others get their numbers, except for later ones", async () => {
+Deno.test("PoolNotifier: delays a change while machine-controller observes changes of other pools, unless it observes a later change first", async () => {
   const { now } = Date;
   let ms = now();
   Date.now = () => ms;
@@ -135,7 +135,7 @@ Deno.test("PoolNotifier: delays changes while others get their numbers, except f
   }
 });
 
-Deno.test("PoolNotifier: signals a delayed change after as long as a run would wait", async () => {
+Deno.test("PoolNotifier: signals a change that machine-controller has not observed after 10 minutes, as long as a run would wait", async () => {
   const { now } = Date;
   let ms = now();
   Date.now = () => ms;
@@ -168,7 +168,7 @@ Deno.test("PoolNotifier: signals a change to a running rollout at once", async (
   deepEqual(desk.told.map(({ generation }) => generation), [1, 2]);
 });
 
-Deno.test("PoolNotifier: sends no signal for what a rollout has already read", async () => {
+Deno.test("PoolNotifier: sends no signal for a change that a rollout has already read", async () => {
   const desk = new Desk([watched()], { lookEvery: 1 });
   desk.change({});
   desk.change({ observed: "g2", generation: 2 });
@@ -196,7 +196,7 @@ Deno.test("PoolNotifier: signals every pool, even if one signal fails", async ()
   deepEqual(desk.told.map(({ pool }) => pool.name).sort(), names.filter((name) => name !== "pool-7").sort());
 });
 
-Deno.test("PoolNotifier.isNews: forgets a deleted pool, so that another one with its name is new", async () => {
+Deno.test("PoolNotifier.isNews: forgets a deleted pool, so that a new pool with the same name is signalled", async () => {
   const desk = new Desk();
   desk.change({ reported: undefined });
   await desk.toldOf(1);
@@ -214,7 +214,7 @@ Deno.test("PoolNotifier.isNews: returns true for an open rollout, even if it has
   await desk.close();
 });
 
-Deno.test("PoolNotifier: signals once when a node becomes unhealthy and once when it recovers, even after the rollout", async () => {
+Deno.test("PoolNotifier: signals once when a node becomes unhealthy, and once when it recovers, also without a running rollout", async () => {
   const desk = new Desk([watched()], { lookEvery: 1 });
   desk.change({ illness: "a", generation: 2 });
   await desk.toldOf(1);
@@ -245,7 +245,7 @@ Deno.test("PoolNotifier: signals changed, new and deleted policies, except those
   deepEqual(desk.told.map(({ generation }) => generation), [2, 3, 4]);
 });
 
-Deno.test("fault E4: PoolNotifier: marks a signal as repeated while nothing else is desired", async () => {
+Deno.test("fault E4: PoolNotifier: marks a signal as a repeat while the desired state is one that was read or signalled already", async () => {
   const desk = new Desk([watched({ isOpen: true })], { lookEvery: 1 });
   await desk.toldOf(1);
   desk.change({ isOpen: true, policies: "p@2" });
@@ -258,14 +258,14 @@ Deno.test("fault E4: PoolNotifier: marks a signal as repeated while nothing else
   deepEqual(desk.told.map(({ isRepeat = false }) => isRepeat), [true, true, false, true]);
 });
 
-Deno.test("PoolNotifier.isNews: returns false for a stopped pool until it asks for something else", async () => {
+Deno.test("PoolNotifier.isNews: returns false for a pool whose rollout was stopped, until its desired state changes", async () => {
   const desk = new Desk();
   equal(desk.notifier.isNews(key, watched({ isLeft: true, illness: "a" })), false);
   equal(desk.notifier.isNews(key, watched({ isLeft: true, observed: "g2" })), true);
   await desk.close();
 });
 
-Deno.test("PoolNotifier: signals an unhealthy node again after a failure", async () => {
+Deno.test("PoolNotifier: signals an unhealthy node again after the signal failed", async () => {
   let refusals = 0;
   const desk = new Desk([watched({ illness: "a" })], { lookEvery: 1, refuse: () => refusals++ < 2 });
   await desk.toldOf(1);
@@ -273,7 +273,7 @@ Deno.test("PoolNotifier: signals an unhealthy node again after a failure", async
   equal(refusals, 3);
 });
 
-Deno.test("PoolNotifier: sends the desired generation only when that changed, and not for a policy or a node", async () => {
+Deno.test("PoolNotifier: sends the digest of the desired state only when no policy and no node changed since the last signal", async () => {
   const desk = new Desk([watched()], { lookEvery: 1 });
   for (const [nth, change] of [{ observed: "g2" }, { observed: "g2", policies: "p@2" }].entries()) {
     desk.change(change);

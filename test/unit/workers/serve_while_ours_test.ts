@@ -35,7 +35,7 @@ class Place {
   }
 }
 
-Deno.test("serveWhileOurs: serves nothing without the claim, logs that once, and begins when it is free", async () => {
+Deno.test("serveWhileOurs: serves nothing while another process has the claim, logs that once, and begins when the claim is free", async () => {
   const place = new Place();
   place.trouble = new ClusterConflict("Cannot serve it: another has it");
   const running = place.run();
@@ -47,7 +47,7 @@ Deno.test("serveWhileOurs: serves nothing without the claim, logs that once, and
   await running;
 });
 
-Deno.test("serveWhileOurs: stops when it loses the claim, and starts again later", async () => {
+Deno.test("serveWhileOurs: stops when it loses the claim, and starts again when the claim is free", async () => {
   const place = new Place();
   const running = place.run();
   await eventually("service", () => place.serving);
@@ -60,7 +60,7 @@ Deno.test("serveWhileOurs: stops when it loses the claim, and starts again later
   await running;
 });
 
-Deno.test("serveWhileOurs: continues during an outage, and waits for the end of one at the start", async () => {
+Deno.test("serveWhileOurs: continues to serve during a Temporal outage, and waits at its start until an outage ends", async () => {
   const place = new Place();
   place.trouble = new Error("Temporal is down");
   const running = place.run();
@@ -81,7 +81,7 @@ Deno.test("serveWhileOurs: passes on the failure of its work", async () => {
   await rejects(place.run(() => Promise.reject(new Error("no profiles"))), { message: "no profiles" });
 });
 
-Deno.test("serveWhileOurs: reports a refusal of Temporal unchanged", async () => {
+Deno.test("serveWhileOurs: logs a refusal of Temporal once, unchanged, and serves nothing", async () => {
   const place = new Place();
   place.trouble = new TemporalTrouble("Cannot use it: it does not exist");
   const running = place.run();

@@ -52,7 +52,7 @@ async function started(
   return calls[0] as [unknown, Options];
 }
 
-Deno.test("startRollout: starts or signals the one workflow of the pool", async () => {
+Deno.test("startRollout: starts the only workflow of the pool, or signals it if it runs", async () => {
   const [type, options] = await started({ OSTLER_TASK_QUEUE: "queue" });
   equal(type, "rollOutMachineDeployment");
   deepEqual([options.workflowId, options.taskQueue], ["machine-deployment/fleet/pool", "queue"]);
@@ -66,7 +66,7 @@ Deno.test("startRollout: starts or signals the one workflow of the pool", async 
   ]);
 });
 
-Deno.test("fault E4: startRollout: only reports a cancelled run again, until something else is desired", async () => {
+Deno.test("fault E4: startRollout: starts a cancelled run again only to publish, until the desired state changes", async () => {
   const pool = { namespace: "fleet", name: "pool" };
   const [, repeated] = await started({}, { isRepeat: true, status: "CANCELLED" });
   deepEqual(repeated.args, [{ ...pool, publishOnly: true }]);
@@ -76,7 +76,7 @@ Deno.test("fault E4: startRollout: only reports a cancelled run again, until som
   deepEqual(changed.args, [pool]);
 });
 
-Deno.test("startRollout: passes on the deadlines and what an administrator set", async () => {
+Deno.test("startRollout: passes on the deadlines that an administrator set", async () => {
   const [, options] = await started({ OSTLER_DEADLINES: '{"drain": "5m"}' });
   deepEqual(options.args, [{ namespace: "fleet", name: "pool", deadlines: { drain: "5m" } }]);
 });

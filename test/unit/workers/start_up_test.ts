@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { importersOf, loadedBy } from "../../support/loaded_modules.ts";
 
 for (const file of ["workers/controller.ts", "cli/connect/native_connection.ts"]) {
-  Deno.test(`${file}: loads only the connection of the worker's SDK, and no bundler`, async () => {
+  Deno.test(`${file}: loads only the connection modules of Temporal's worker SDK, and no workflow bundler`, async () => {
     const parts = (await loadedBy(file)).filter((specifier) => specifier.includes("@temporalio/worker"));
     assert.notDeepEqual(parts, []);
     for (const part of parts) assert.match(part, /\/lib\/(connection|logger|runtime)\.js$/);

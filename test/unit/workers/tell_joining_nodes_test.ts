@@ -41,7 +41,7 @@ function telling(
   };
 }
 
-Deno.test("tellJoiningNodes: signals a record when its node appears or becomes Ready, and when it is recreated", async () => {
+Deno.test("tellJoiningNodes: signals a JoiningNode when its node appears or becomes Ready, and when the JoiningNode is recreated", async () => {
   await using api = await WatchedApi.start();
   const asked: string[] = [];
   for (let nth = 0; nth < 2_000; nth++) api.put(path, record(`never-${nth}`, `${nth}`));
@@ -57,7 +57,7 @@ Deno.test("tellJoiningNodes: signals a record when its node appears or becomes R
   deepEqual(asked, ["a", "a", "a"]);
 });
 
-Deno.test("tellJoiningNodes: signals an expired record", async () => {
+Deno.test("tellJoiningNodes: signals a JoiningNode when its deadline has passed", async () => {
   await using api = await WatchedApi.start();
   const asked: string[] = [];
   api.put(path, record("late", "1", { deadline: new Date(Date.now() + 300).toISOString() }));
@@ -67,7 +67,7 @@ Deno.test("tellJoiningNodes: signals an expired record", async () => {
 
 const past = { deadline: new Date(0).toISOString() };
 
-Deno.test("tellJoiningNodes: retries a failed signal, and logs that", async () => {
+Deno.test("tellJoiningNodes: retries a failed signal, and logs the retry", async () => {
   await using api = await WatchedApi.start();
   const asked: string[] = [];
   api.put(path, record("a", "1", past));
@@ -76,7 +76,7 @@ Deno.test("tellJoiningNodes: retries a failed signal, and logs that", async () =
   deepEqual([...new Set(told.said)], ['Failed to signal workflow for joining node "a"; retrying']);
 });
 
-Deno.test("tellJoiningNodes: repeats the signal for an old record, because its run may have been terminated", async () => {
+Deno.test("tellJoiningNodes: repeats the signal for a JoiningNode past its deadline, because its run may have been terminated", async () => {
   await using api = await WatchedApi.start();
   const asked: string[] = [];
   api.put(path, record("a", "1", past));

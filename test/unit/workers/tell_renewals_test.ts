@@ -67,7 +67,7 @@ async function telling(story: (server: WatchedApi, told: string[]) => Promise<vo
   }
 }
 
-Deno.test("tellNodeVersions: signals a renewal for certificates of kubeadm that expire soon, unless a person keeps it back", async () => {
+Deno.test("tellNodeVersions: signals a renewal when certificates of kubeadm expire soon, unless a person turned it off or cancelled it", async () => {
   await telling(async (server, told) => {
     for (const [nth, [, , version]] of cases.entries()) server.put(path, written(`v${nth}`, version));
     const wanted = cases.flatMap(([what, isTold], nth) => isTold ? [`v${nth} ${what}`] : []);
@@ -77,7 +77,7 @@ Deno.test("tellNodeVersions: signals a renewal for certificates of kubeadm that 
   });
 });
 
-Deno.test("tellNodeVersions: signals a renewal once, and again for another setting", async () => {
+Deno.test("tellNodeVersions: signals a renewal once, and again when a person changes its setting", async () => {
   await telling(async (server, told) => {
     server.put(path, written("v", { certificates: due }));
     await eventually("the first signal", () => told.length === 1 && server.watches(path) === 1);

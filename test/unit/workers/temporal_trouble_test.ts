@@ -46,7 +46,7 @@ Deno.test("temporalTrouble: distinguishes missing permissions from an old server
   }
 });
 
-Deno.test("temporalTrouble: returns one line of a connection failure", () => {
+Deno.test("temporalTrouble: describes a connection failure in one line", () => {
   const refused = `tonic::transport::Error(Transport, Os { code: 111, message: "Connection refused" })\nat here`;
   equal(told(transportError(refused)), "Failed to reach Temporal at there:7233: Connection refused; retrying");
   equal(told(grpcStatus(14, "")), "Failed to reach Temporal at there:7233: no reason given; retrying");

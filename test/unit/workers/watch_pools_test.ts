@@ -88,7 +88,7 @@ Deno.test("watchPools: reports only the pool whose node becomes NotReady, and it
   deepEqual(fleet.told, ["fleet/web", "fleet/web"]);
 });
 
-Deno.test("watchPools: counts the progress of a rollout, and reports a pool only when a field matters", async () => {
+Deno.test("watchPools: counts the progress of a rollout without a report, and reports the pool when its phase changes", async () => {
   await using api = await WatchedApi.start();
   using fleet = await twoPools(api);
   const { watch } = fleet;
@@ -128,7 +128,7 @@ Deno.test("watchPools: ignores the node of a machine that is being deleted", asy
   equal(fleet.of("web").illness, "");
 });
 
-Deno.test("watchPools: reports every pool in the namespace of a policy, and changes the identity of those it selects", async () => {
+Deno.test("watchPools: reports every pool in the namespace of a changed policy, and updates the policies of the selected pools", async () => {
   await using api = await WatchedApi.start();
   using fleet = await twoPools(api);
   const policy = object("careful", { spec: { selector: { matchLabels: { tier: "web" } } } });

@@ -56,11 +56,11 @@ const covered: Record<string, [file: string, test: string][]> = {
     [`${workflow}/drain_test.ts`, "drain: Force deletes what remains after the timeout"],
   ],
   "drain.localStorage": [
-    [drain, "Drain: deletes local storage with the pod"],
+    [drain, "Drain: evicts a pod with local storage by default"],
     [`${workflow}/drain_test.ts`, "drain: order and localStorage of the policy reach the drain"],
   ],
   "drain.order": [
-    [drain, "Drain: evicts all priorities at once"],
+    [drain, "Drain: evicts pods of all priorities together"],
     [`${workflow}/drain_test.ts`, "drain: order and localStorage of the policy reach the drain"],
   ],
   gates: [
@@ -70,7 +70,7 @@ const covered: Record<string, [file: string, test: string][]> = {
     ],
     [`${workflow}/gates_test.ts`, "gates: a failed EachWave gate halts the rollout"],
     [`${workflow}/gates_test.ts`, "gates: an inconclusive gate waits for a person, who promotes it"],
-    [`${gates}/checks_test.ts`, "lookAtNodeCondition: checks the node of a machine"],
+    [`${gates}/checks_test.ts`, "lookAtNodeCondition: checks the machine's own node"],
     [`${gates}/checks_test.ts`, "lookAtDaemonSets: requires a Ready pod"],
     [`${gates}/checks_test.ts`, "lookAtPods: requires a minimum"],
     [`${gates}/prometheus_test.ts`, "lookAtPrometheus: requires enough samples"],
@@ -129,7 +129,7 @@ const covered: Record<string, [file: string, test: string][]> = {
     "inPlace.soak: is how long a node is watched before it is uncordoned",
   ]],
   "etcd.snapshot": [
-    [policy, "rulesOf: omits etcd without snapshots"],
+    [policy, "rulesOf: returns no field etcd when no snapshots"],
     [policy, "rulesOf: keeps snapshots of etcd in a folder"],
     [policy, "rulesOf: keeps snapshots of etcd at a URL"],
   ],
@@ -165,7 +165,7 @@ Deno.test("policy fields: each has a test that depends on the field", () => {
   );
 });
 
-Deno.test("policy fields: each test of the table exists", () => {
+Deno.test("policy fields: each test that the table names exists", () => {
   const root = new URL("../../../", import.meta.url);
   for (const [field, tests] of Object.entries(covered)) {
     for (const [file, test] of tests) {

@@ -52,7 +52,7 @@ Deno.test("letAutoscalersGo: turns the autoscaler on again when the last of two 
   deepEqual(await seen(kube), [true, []]);
 });
 
-Deno.test("K24 freedOfOldHolds: a hold expires when its holder does not return", async () => {
+Deno.test("K24 freedOfOldHolds: enables the autoscaler again when its hold has expired", async () => {
   const kube = strategies(false, { [annotation]: JSON.stringify({ v: 10 }) });
   deepEqual((await freedOfOldHolds(kube.client, await read(kube), 9)).spec.enabled, false);
   deepEqual((await freedOfOldHolds(kube.client, await read(kube), 11)).spec.enabled, true);
@@ -60,7 +60,7 @@ Deno.test("K24 freedOfOldHolds: a hold expires when its holder does not return",
 });
 
 for (const text of ["{", "[]", '{"v":"soon"}']) {
-  Deno.test(`freedOfOldHolds: treats ${text} in place of holders as no hold`, async () => {
+  Deno.test(`freedOfOldHolds: enables no autoscaler when the annotation of its holds is invalid: ${text}`, async () => {
     const kube = strategies(false, { [annotation]: text });
     deepEqual((await freedOfOldHolds(kube.client, await read(kube), 11)).spec.enabled, false);
   });

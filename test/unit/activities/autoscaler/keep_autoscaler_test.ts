@@ -45,7 +45,7 @@ for (
     ["AS1 leaves a disabled autoscaler at 0 replicas", false, 0, 0],
     ["AS2 turns the autoscaler on", true, 0, 1],
     ["AS3 turns the autoscaler off", false, 1, 0],
-    ["runs one replica at a time", true, 3, 1],
+    ["scales three replicas of the autoscaler down to one", true, 3, 1],
   ] as const
 ) {
   Deno.test(`ensureAutoscalerKept: ${id}`, async () => {
@@ -73,7 +73,7 @@ Deno.test("AS5, AS6 ensureAutoscalerKept: writes the groups once, and touches no
   deepEqual(specOf(kube).template.spec.containers[1], { name: "cluster-autoscaler", command: ["/bin/autoscaler"] });
 });
 
-Deno.test("ensureAutoscalerKept: reports what it waits for, and since when, until that exists", async () => {
+Deno.test("ensureAutoscalerKept: reports the missing object that it waits for, and since when, until the object exists", async () => {
   const kube = kubeWith(true, { deployed: false });
   const says = 'Deployment "kube-system/constellation-cluster-autoscaler" does not exist';
   deepEqual(await keep(kube), { outcome: "Waiting", reason: "DeploymentMissing", says });

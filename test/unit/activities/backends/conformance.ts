@@ -98,7 +98,7 @@ export function prove(name: string, make: () => Scene): void {
 
     for (const when of ["before", "after"] as const) {
       for (const then of ["dead", "alive"] as const) {
-        Deno.test(`${name}: ${verb} ends the same after an interruption ${when} any request, process ${then}`, async () => {
+        Deno.test(`${name}: ${verb} has the same result when it is retried after an interruption ${when} any request, with the process ${then}`, async () => {
           const whole = make();
           const requests = await requestsOf(act, whole);
           ok(requests > 0 || whole.idle?.includes(verb));

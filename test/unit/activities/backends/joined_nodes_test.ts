@@ -13,7 +13,7 @@ Deno.test("JoinedNodes.place: reports a pool when a machine joins and when it is
   deepEqual([joined.poolOf("w-1"), joined.nodesOf("fleet/web")], [undefined, []]);
 });
 
-Deno.test("JoinedNodes.place: reports both pools when a machine moves to another", () => {
+Deno.test("JoinedNodes.place: reports both pools when a machine moves to another pool", () => {
   const joined = new JoinedNodes();
   joined.place("fleet/m-1", web);
   deepEqual(joined.place("fleet/m-1", { ...web, pool: "fleet/db" }), ["fleet/web", "fleet/db"]);

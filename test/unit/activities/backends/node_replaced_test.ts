@@ -86,7 +86,7 @@ for (const [what, act] of Object.entries(nodesWithoutMachine)) {
   });
 }
 
-Deno.test("readMaker: finds no machine for a node younger than its boot request, or one that updates itself", async () => {
+Deno.test("readMaker: finds no machine for a node that is younger than its boot request, or that updates itself", async () => {
   const kube = kubeWithNode();
   putNode(kube, "uid-of-later");
   putMachine(kube, "pool-hash-1-a", { uid: "uid-of-later" });

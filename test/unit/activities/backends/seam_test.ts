@@ -28,7 +28,7 @@ function faultsOf(file: string, text: string): string[] {
   return words.filter((word) => word.test(text)).map((word) => `${file}: ${word.source}`);
 }
 
-Deno.test("fault E1 seam: pool, node and gates contain no word of machine-controller", () => {
+Deno.test("fault E1 seam: the code in pool, node and gates contains no term of machine-controller", () => {
   const files = ["pool", "node", "gates"].flatMap(filesBelow);
   deepEqual(files.flatMap((file) => faultsOf(file, readFileSync(`${root}${file}`, "utf8"))), []);
 });

@@ -130,7 +130,7 @@ Deno.test("watchAll: finds a pool of each kind by the key of its Rollout, and re
   });
 });
 
-Deno.test("watchAll: finds nothing by names of objects, nor for missing pools", async () => {
+Deno.test("watchAll: finds no pool by a key that is not of a Rollout, or whose pool does not exist", async () => {
   await using api = await WatchedApi.start();
   putPools(api);
   await watching(api, async (source) => {

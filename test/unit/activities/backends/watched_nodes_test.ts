@@ -11,7 +11,7 @@ Deno.test("watchedNodes: keeps the status of conditions, and no heartbeats", () 
   deepEqual(watchedNodes.schema.parse({ metadata }), { conditions: {} });
 });
 
-Deno.test("illnessOf: names a node that is NotReady or has a condition of the policy", () => {
+Deno.test("illnessOf: returns why a node is unhealthy: it is missing, is not Ready, or has a condition of the policy", () => {
   const kernel = [{ type: "KernelDeadlock", status: "True" }];
   equal(illnessOf({ conditions: { Ready: "True", KernelDeadlock: "False" } }, kernel), "");
   equal(illnessOf({ conditions: { Ready: "Unknown" } }, kernel), "Ready=Unknown");

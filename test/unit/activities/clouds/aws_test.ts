@@ -134,7 +134,7 @@ Deno.test("K8 openAws: orders in the emptiest zone, and again there after the gr
 });
 
 for (const remembersErrors of [false, true]) {
-  Deno.test(`K10 openAws: reports once that no zone has capacity, with remembered errors: ${remembersErrors}`, async () => {
+  Deno.test(`K10 openAws: reports once that no zone has capacity (AWS repeats errors for a token: ${remembersErrors})`, async () => {
     await using world = open({ capacity: 2, remembersErrors });
     const driver = await world.driver;
     for (let nth = 0; nth < 2; nth++) {

@@ -98,7 +98,7 @@ const byThemselves = [
 ];
 
 for (const { properties, says } of byThemselves) {
-  Deno.test(`openAzure: shows a set of ${JSON.stringify(properties)}, and changes nothing in it`, async () => {
+  Deno.test(`openAzure: reads a scale set with ${JSON.stringify(properties)}, and refuses to change it`, async () => {
     await using world = worldOf({ properties });
     const driver = await world.open();
     equal((await driver.group(spec.id))?.size, 2);

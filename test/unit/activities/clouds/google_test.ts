@@ -75,7 +75,7 @@ const restless: [string, GroupSpec, Partial<GoogleConditions>, RegExp][] = [
     /: it boots 2 versions; configure one$/,
   ],
   [
-    "evens out its zones",
+    "redistributes its instances among zones",
     regional,
     { manager: () => ({ updatePolicy: { type: "OPPORTUNISTIC" } }) },
     /: it removes instances by itself to even out zones; set updatePolicy.instanceRedistributionType to NONE$/,
@@ -137,7 +137,7 @@ async function removesNothing(group: GroupSpec, conditions: Partial<GoogleCondit
   equal(world.stub.calls.some((each) => ["POST create", "POST delete", "PATCH group"].includes(each)), false);
 }
 
-Deno.test("fault G3: openGoogle goes on with a group whose instances were ordered by name, which preserves nothing", async () => {
+Deno.test("fault G3: openGoogle rolls a group whose instances were created by name, because that preserves nothing", async () => {
   await using world = open();
   const driver = await world.driver;
   const first = await driver.order({ group: spec.id, token: "a" });

@@ -25,7 +25,7 @@ async function deletedPool(): Promise<FakeKube> {
   return kube;
 }
 
-Deno.test("ensurePoolCleanedUp: removes everything that was made, releases machines, and removes the finalizer last", async () => {
+Deno.test("ensurePoolCleanedUp: removes all objects that Ostler made for a pool, releases its machines, and removes the finalizer last", async () => {
   const kube = await deletedPool();
   await ensurePoolCleanedUp(publisher(kube), pool);
   // The seed of random text does not belong to a pool.
@@ -39,7 +39,7 @@ Deno.test("ensurePoolCleanedUp: removes everything that was made, releases machi
   equal(kube.writes.at(-1), "patch machinedeployments fleet/pool");
 });
 
-Deno.test("ensurePoolCleanedUp: removes a boot report whose deletion a machine delays", async () => {
+Deno.test("ensurePoolCleanedUp: removes a boot report to which a machine has added a finalizer", async () => {
   const kube = await deletedPool();
   const metadata = { namespace: "cloud-init-settings", name: "ostler-boot-pool-fleet", finalizers: ["example.com/x"] };
   kube.put("configmaps", { metadata });
@@ -81,7 +81,7 @@ Deno.test("ensurePoolCleanedUp: leaves the objects of another pool with the same
   ]);
 });
 
-Deno.test("ensurePoolCleanedUp: keeps the finalizers of others", async () => {
+Deno.test("ensurePoolCleanedUp: keeps the finalizers of other controllers", async () => {
   const kube = await deletedPool();
   const finalizers = ["foregroundDeletion", "kubermatic.io/cleanup-operating-system-configs"];
   const { metadata, ...rest } = machineDeployment();

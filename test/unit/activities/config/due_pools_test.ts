@@ -56,7 +56,7 @@ Deno.test("listDuePools: excludes pools that are deleted, being deleted, or not 
   deepEqual(await list(kube), { pools: [] });
 });
 
-Deno.test("listDuePools: requests only credentials for a pool with a cancelled rollout, unless it changed since", async () => {
+Deno.test("listDuePools: requests only credentials for a pool with a cancelled rollout, unless the pool changed after that", async () => {
   const kube = new FakeKube();
   putPool(kube);
   const seen = await readDesired({ kube: kube.client, profileNamespace: "kube-system" }, pool);
@@ -89,7 +89,7 @@ Deno.test("listDuePools: requests a whole publication for a pool after a rollbac
   }
 });
 
-Deno.test("listDuePools: returns what the rollout of a converged pool had read, and reads nothing else", async () => {
+Deno.test("listDuePools: returns the versions that the rollout of a converged pool had read, and reads only Rollouts", async () => {
   const kube = new FakeKube();
   const requests: string[] = [];
   kube.onRequest = (request) => void requests.push(request);

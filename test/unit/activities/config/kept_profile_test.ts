@@ -4,7 +4,7 @@ import { defaultProfiles, parseProfile } from "../../../../profiles/mod.ts";
 import { inActivity } from "../../../support/activity_context.ts";
 import { FakeKube } from "../../../support/fake_kube.ts";
 
-Deno.test("kept profile: pools that share a profile keep their own settings beside it", async () => {
+Deno.test("kept profile: pools with the same profile each keep their own settings with it", async () => {
   const kube = new FakeKube();
   const [first] = await defaultProfiles();
   const profile = parseProfile(first?.spec);

@@ -67,7 +67,7 @@ async function requestsOf(kube: FakeKube, work: () => Promise<unknown>): Promise
   return requests;
 }
 
-Deno.test("publishConfig: reads neither its own previous publication nor what its run has just read", async () => {
+Deno.test("publishConfig: reads neither the objects of its own previous publication, nor objects that its run has just read", async () => {
   const { kube, own } = await processes();
   const requests: string[] = [];
   await roll(own, "2", () => {
@@ -94,7 +94,7 @@ Deno.test("publishConfig: reads everything after a publication of another proces
   deepEqual(revisions(kube), ["3", "3", "3", "3"]);
 });
 
-Deno.test("publishConfig: reads everything when nothing new is desired", async () => {
+Deno.test("publishConfig: reads all its Secrets, and restores a deleted Secret, when nothing new is desired", async () => {
   const { kube, own } = await processes();
   await roll(own, "2");
   for (const name of secrets) {

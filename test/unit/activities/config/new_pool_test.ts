@@ -56,7 +56,7 @@ function made(kube: FakeKube): string[] {
   return own.map(({ metadata }) => metadata.name);
 }
 
-Deno.test("publishConfig: reads no artefact of a new pool, and no secret with its profile", async () => {
+Deno.test("publishConfig: reads no artefact of a new pool, and not the Secret that keeps the pool's profile", async () => {
   const kube = await newPool();
   const requests: string[] = [];
   await roll(kube, "1", () => kube.onRequest = (request) => void requests.push(request));
@@ -147,7 +147,7 @@ async function overtaken(nth: number): Promise<FakeKube | undefined> {
   return kube;
 }
 
-Deno.test("publishConfig: writes nothing of a new pool over a newer publication, whichever request that precedes", async () => {
+Deno.test("publishConfig: never overwrites a newer publication of a new pool, even if it is made before any of its own requests", async () => {
   for (let nth = 0;; nth++) {
     const kube = await overtaken(nth);
     if (!kube) return ok(nth >= 13, `only ${nth} requests`);

@@ -75,7 +75,7 @@ async function overtaken(kube: FakeKube, nth: number): Promise<{ isOver: boolean
   return { isOver: false };
 }
 
-Deno.test("publishConfig: writes nothing over a newer publication, whichever request that precedes", async () => {
+Deno.test("publishConfig: never overwrites a newer publication, even if it is made before any of its own requests", async () => {
   for (let nth = 0;; nth++) {
     const kube = await duePool();
     const { isOver } = await overtaken(kube, nth);

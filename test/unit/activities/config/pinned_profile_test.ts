@@ -89,7 +89,7 @@ Deno.test("restoreLastGood: pins the good profile with its parents until the liv
   notEqual((await renderPool(publisher(kube), pool)).digest, good);
 });
 
-Deno.test("restoreLastGood: pins settings in annotations too, and does not change the annotations", async () => {
+Deno.test("restoreLastGood: pins the kubelet settings of annotations too, and does not change the annotations", async () => {
   const { kube, good } = await badProfile();
   putProfile(kube, {
     name: "base",
@@ -180,7 +180,7 @@ Deno.test("ensureRolloutReported: ends the pin when a person takes the change ou
   equal((await desiredOf(kube)).specHash, specHash);
 });
 
-Deno.test("ensureRolloutReported: ends the pin when something else becomes the last good", async () => {
+Deno.test("ensureRolloutReported: ends the pin when another revision becomes the last good revision", async () => {
   const { kube } = await badProfile();
   await restore(kube);
   await converge(kube);

@@ -54,7 +54,7 @@ Deno.test("fault S5: a changed profile is not published before a policy lists it
   match(booted(kube), /second/);
 });
 
-Deno.test("fault S5: the first profile of a pool needs an approval too, and a policy without a list asks for none", async () => {
+Deno.test("fault S5: the first profile of a pool needs an approval too, and a policy without a list requires no approval", async () => {
   const kube = await publishingKube();
   putPolicy(kube, "asks", { approvedProfiles: [], onProfileChange: "Nonsense" });
   await refusalOf(kube);

@@ -23,7 +23,7 @@ function reader(referenceNamespaces?: string[]): Parameters<typeof readReference
   };
 }
 
-Deno.test("provider references: may point only to namespaces that an administrator lists", async () => {
+Deno.test("provider references: can name only Secrets and ConfigMaps of namespaces that an administrator lists", async () => {
   const listed = reader(["clouds"]);
   deepEqual(await readReferences(listed, ["secret:clouds/aws/key", "secret:clouds/none/key"]), {
     "secret:clouds/aws/key": "value",
@@ -37,7 +37,7 @@ Deno.test("provider references: may point only to namespaces that an administrat
   }
 });
 
-Deno.test("provider references: may not point to the namespace of bootstrap secrets unless it is listed", async () => {
+Deno.test("provider references: cannot name a Secret of the namespace of bootstrap secrets, unless the namespace is listed", async () => {
   const reference = "secret:cloud-init-settings/other-pool/key";
   await rejects(readReferences(reader(), [reference]), /namespace "cloud-init-settings" is not listed in/);
   deepEqual(await readReferences(reader(["cloud-init-settings"]), [reference]), {});

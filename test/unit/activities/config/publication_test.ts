@@ -41,7 +41,7 @@ function annotate(kube: FakeKube, annotations: Record<string, string>): Record<s
   return all;
 }
 
-Deno.test("publishConfig: marks each artefact with its inputs, and as Operating System Manager does", async () => {
+Deno.test("publishConfig: annotates each artefact with its inputs, and with the annotations of Operating System Manager", async () => {
   const kube = await quietKube();
   const all = annotate(kube, { note: "a <b> & c" });
   const { expiresAt, renewAt } = await publish(kube);

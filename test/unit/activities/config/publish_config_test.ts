@@ -38,7 +38,7 @@ function artefactWrites(kube: FakeKube): string[] {
   return kube.writes.filter((write) => /operatingsystemconfigs|cloud-init-settings\/.*-config/.test(write));
 }
 
-Deno.test("publishConfig: writes in the order in which a machine reads, the fence last", async () => {
+Deno.test("publishConfig: writes the OperatingSystemConfig first, then its Secrets, and the bootstrap Secret last", async () => {
   const kube = await publishingKube();
   const { news, artefacts } = await publish(kube);
   equal(news, "Published");
@@ -181,7 +181,7 @@ Deno.test("publishConfig: adds the pool's group to bootstrap tokens on request, 
   deepEqual(groups().sort(), [bootstrapGroup, `${bootstrapGroup},${poolGroupOf(pool)}`]);
 });
 
-Deno.test("publishConfig: keeps earlier bootstrap tokens while they are valid, and forgets expired ones", async () => {
+Deno.test("publishConfig: keeps earlier bootstrap tokens while they are valid, and drops expired tokens", async () => {
   const kube = await plainKube();
   const tokens = (): string[] =>
     kube.all("secrets").map(({ metadata }) => metadata.name).filter((name) => name.startsWith("bootstrap-token-"));
@@ -293,7 +293,7 @@ Deno.test("publishConfig: retries after a conflict instead of overwriting", asyn
   await rejects(publish(kube, "2"), { type: "ApiUnavailable", nonRetryable: false });
 });
 
-Deno.test("publishConfig: fails when an artefact was changed on the way", async () => {
+Deno.test("publishConfig: fails when the stored artefact differs from the written one", async () => {
   const kube = await plainKube();
   kube.onChange = ({ plural, object }) => {
     if (plural === "secrets" && object.metadata.name === provisioning) object["data"] = { cloud: "b3RoZXI=" };

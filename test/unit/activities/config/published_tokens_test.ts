@@ -14,7 +14,7 @@ function base64(text: string): string {
 }
 
 const around: Record<string, (token: string) => string> = {
-  "as it is": (token) => `curl -H "Authorization: Bearer ${token}" ü`,
+  "in plain text": (token) => `curl -H "Authorization: Bearer ${token}" ü`,
   "at the end": (token) => `token: ${token}`,
   "in a data URL": (token) => `data:,Bearer%20${token}%0A`,
   "in a base64 file": (token) => `content: |-\n    ${base64(`Bearer ${token}\nü`)}\n`,
@@ -22,7 +22,7 @@ const around: Record<string, (token: string) => string> = {
 };
 
 for (const [where, text] of Object.entries(around)) {
-  Deno.test(`withToken: replaces only our tokens, ${where}`, () => {
+  Deno.test(`withToken: replaces only Ostler's tokens, ${where}`, () => {
     for (const token of [ours, joining]) {
       deepEqual(withToken(text(token), owners, "the.next"), { text: text("the.next"), exchanged: 1 });
     }
@@ -31,7 +31,7 @@ for (const [where, text] of Object.entries(around)) {
     }
   });
 
-  Deno.test(`tokenOf: finds our token ${where}`, () => {
+  Deno.test(`tokenOf: finds Ostler's token ${where}`, () => {
     equal(tokenOf(text(theirs) + text(ours), account), ours);
     equal(tokenOf(text(theirs), account), undefined);
   });

@@ -41,7 +41,7 @@ Deno.test("readFacts: reads address and CA of the API server from cluster-info",
   match(cluster.caPem, /EXAMPLE/);
 });
 
-Deno.test("readFacts: reads the endpoints of the kubernetes service without cluster-info", async () => {
+Deno.test("readFacts: reads the endpoints of the kubernetes service when cluster-info is missing", async () => {
   const kube = new FakeKube();
   putEndpoints(kube, "a", { ports: [{ name: "metrics", port: 1 }], endpoints: [{ addresses: ["192.0.2.9"] }] });
   putEndpoints(kube, "b", {

@@ -32,13 +32,13 @@ const refusals: [string, DeploymentOverrides, string, RegExp][] = [
     /"kube-system\/none" does not exist/,
   ],
   [
-    "no profile and no default",
+    "a pool without a profile, whose operating system has no default profile,",
     { annotations: { [profileKey]: "" }, value: { ...providerConfig(), operatingSystem: "sles" } },
     "ProfileMissing",
     /names no profile/,
   ],
   [
-    "another operating system",
+    "an operating system that is not the profile's",
     { value: { ...providerConfig(), operatingSystem: "flatcar" } },
     "OperatingSystemMismatch",
     /flatcar/,
@@ -50,14 +50,14 @@ const refusals: [string, DeploymentOverrides, string, RegExp][] = [
     /nowhere/,
   ],
   ["an unknown kubelet version", { kubelet: "1.99.0" }, "KubeletVersionInvalid", /1\.99\.0/],
-  ["no kubelet version", { kubelet: "" }, "KubeletVersionInvalid", /must be a version like 1.36.1$/],
+  ["a missing kubelet version", { kubelet: "" }, "KubeletVersionInvalid", /must be a version like 1.36.1$/],
   [
     "a provider config with an unknown field",
     { value: { ...providerConfig(), colour: "red" } },
     "ProviderConfigInvalid",
     /colour/,
   ],
-  ["no provider config", { value: null }, "ProviderConfigInvalid", /fleet\/pool/],
+  ["a missing provider config", { value: null }, "ProviderConfigInvalid", /fleet\/pool/],
 ];
 
 for (const [what, overrides, type, words] of refusals) {
@@ -79,7 +79,7 @@ Deno.test("renderConfig: refuses a cluster without cluster-info", async () => {
   await rejects(renderConfig(publisher(kube), pool), { type: "ObjectInvalid" });
 });
 
-Deno.test("renderConfig: is moot for a deleted MachineDeployment", async () => {
+Deno.test("renderConfig: fails with GenerationStale for a deleted MachineDeployment", async () => {
   const kube = await publishingKube();
   kube.remove("machinedeployments", "pool", "fleet");
   await rejects(renderConfig(publisher(kube), pool), { type: "GenerationStale" });

@@ -75,7 +75,7 @@ Deno.test("renewPublished: replaces only the credentials of a pool whose profile
   deepEqual([configOf(kube)?.["spec"], lasting(kube)], [spec, stamps]);
 });
 
-Deno.test("renewPublished: changes each secret in one update, in the order in which machines read, the fence last", async () => {
+Deno.test("renewPublished: replaces each Secret in one update, after the OperatingSystemConfig, and the bootstrap Secret last", async () => {
   const kube = await orphaned(await publishingKube());
   await renewPublished(publisher(kube), pool);
   deepEqual(kube.writes.filter((write) => /operatingsystemconfigs|-config$/.test(write)), [

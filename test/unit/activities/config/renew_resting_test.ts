@@ -120,7 +120,7 @@ Deno.test("renewResting: records the CA bundle of a pool whose last run did not,
   ok((after?.since ?? "") >= begun, "Expected a bundle that only machines from now on surely have");
 });
 
-Deno.test("renewResting: renews once, however often it runs, and leaves nothing for a publication", async () => {
+Deno.test("renewResting: renews once, however often it runs, and a publication after that writes nothing", async () => {
   const scene = await restingPool();
   const { kube } = scene;
   const first = await renew(scene);
@@ -163,7 +163,7 @@ const differences: Record<string, (kube: FakeKube) => void> = {
 };
 
 for (const [what, make] of Object.entries(differences)) {
-  Deno.test(`renewResting: writes nothing and leaves it to a rollout after ${what}`, async () => {
+  Deno.test(`renewResting: writes nothing, and requests a rollout, after ${what}`, async () => {
     const scene = await restingPool();
     make(scene.kube);
     deepEqual(await renew(scene), { news: "RolloutNeeded" });
@@ -188,7 +188,7 @@ Deno.test("renewResting: does nothing for a pool that is deleted, being deleted,
   deepEqual(kube.writes, []);
 });
 
-Deno.test("renewResting: leaves a pool without a Rollout to a rollout, which makes one", async () => {
+Deno.test("renewResting: requests a rollout for a pool without a Rollout object", async () => {
   const scene = await restingPool();
   scene.kube.remove("rollouts", "pool", "fleet");
   deepEqual(await renew(scene), { news: "RolloutNeeded" });
@@ -237,7 +237,7 @@ async function overtaken(scene: Resting, nth: number): Promise<{ isOver: boolean
   return { isOver: false };
 }
 
-Deno.test("renewResting: writes nothing over a newer publication, whichever request that precedes", async () => {
+Deno.test("renewResting: never overwrites a newer publication, even if it is made before any of its own requests", async () => {
   for (let nth = 0;; nth++) {
     const scene = await restingPool();
     const { isOver } = await overtaken(scene, nth);

@@ -20,7 +20,7 @@ function partUsed(
   return (due + (missedLooks + 1) * lookEveryMs(asked)) / (given * 1000);
 }
 
-Deno.test("renewal: more than half of the lifetime is left, also after two missed checks", () => {
+Deno.test("renewal: a token keeps more than half of its lifetime until it is renewed, also after two missed checks", () => {
   for (const asked of lives) {
     for (const missedLooks of [0, 1, 2]) {
       const used = partUsed({ asked, missedLooks });
@@ -29,11 +29,11 @@ Deno.test("renewal: more than half of the lifetime is left, also after two misse
   }
 });
 
-Deno.test("renewal: takes at most a twenty-fourth of any lifetime", () => {
+Deno.test("renewal: happens at least a twenty-fourth of the lifetime before half of it is over, also after two missed checks", () => {
   for (const asked of lives) ok(1 / 2 - partUsed({ asked, missedLooks: 2 }) >= 1 / 24 - 1e-9, String(asked));
 });
 
-Deno.test("renewal: half of the shortest accepted lifetime is left, also after two missed checks", () => {
+Deno.test("renewal: a token with three quarters of the requested lifetime keeps half of it until it is renewed, also after two missed checks", () => {
   for (const asked of lives) {
     const given = asked * 3 / 4;
     ok(isLongEnough(given, asked));
@@ -42,14 +42,14 @@ Deno.test("renewal: half of the shortest accepted lifetime is left, also after t
   }
 });
 
-Deno.test("lookEveryMs: returns whole seconds, at most an hour", () => {
+Deno.test("lookEveryMs: returns an interval in whole seconds, at most an hour", () => {
   equal(lookEveryMs(600), 25_000);
   equal(lookEveryMs(601), 25_000);
   equal(lookEveryMs(86_400), 3_600_000);
   equal(lookEveryMs(90 * 86_400), 3_600_000);
 });
 
-Deno.test("renewal: of a thousand pools made at once at most a third is due in any hour of a day", () => {
+Deno.test("renewal: with a thousand pools made at the same time, less than a third are due in the same hour", () => {
   const hours = pools.map((pool) => Math.floor(dueOf(pool, 86_400) / 3_600_000));
   for (const hour of new Set(hours)) ok(hours.filter((other) => other === hour).length < 333, `hour ${hour}`);
   equal(dueOf("fleet/a", 86_400), dueOf("fleet/a", 86_400));

@@ -51,7 +51,7 @@ const rendering = [
 const secrets = ["pool-fleet-provisioning-config", "fleet-pool-kubelet-bootstrap-config", "pool-fleet-bootstrap-config"]
   .map((name) => `secrets cloud-init-settings/${name}`);
 
-Deno.test("publishConfig: a change of a published pool costs one read per object and one write per artefact", async () => {
+Deno.test("publishConfig: a change of a published pool costs one read and one write per object that machines boot from", async () => {
   const kube = await publishingKube();
   await requestsOf(kube, "1");
   await converge(kube);
@@ -69,7 +69,7 @@ Deno.test("publishConfig: a change of a published pool costs one read per object
   ]);
 });
 
-Deno.test("publishConfig: reads the Rollout again only if something else is desired than the run has read", async () => {
+Deno.test("publishConfig: reads the Rollout again only if the desired spec differs from the one that the run has read", async () => {
   const kube = await publishingKube();
   await requestsOf(kube, "1");
   const seen = await converge(kube);

@@ -18,7 +18,7 @@ async function resolved(kube: Cluster, ...parents: string[]): Promise<OsProfile>
   return await resolvedProfile(kube, first.object, line);
 }
 
-Deno.test("resolvedProfile: is read once for all publications until the profile or its parent changes", async () => {
+Deno.test("resolvedProfile: resolves a profile once for all publications, and again only after the profile or its parent changes", async () => {
   const kube = await publishingKube();
   putProfile(kube, { name: "osp-ubuntu", extends: { name: "base" } });
   putProfile(kube, { name: "base", bootstrap: "first" });

@@ -90,7 +90,7 @@ function tokenSecrets(kube: FakeKube): string[] {
 }
 
 for (const templating of ["eta", "go"] as const) {
-  Deno.test(`publishConfig: shows no secret of ${templating} templates in config and results, but in the secrets`, async () => {
+  Deno.test(`publishConfig: writes the secrets of ${templating} templates only to Secrets, not to configs or results`, async () => {
     const kube = await talkativeKube(templating);
     const { text, failed } = await seen(kube);
     equal(failed, false, text);
@@ -102,7 +102,7 @@ for (const templating of ["eta", "go"] as const) {
   });
 }
 
-Deno.test("renderConfig: its digest depends on the seed, so a guessed secret cannot be confirmed without the seed", async () => {
+Deno.test("renderConfig: returns a digest that depends on the seed, so a guessed secret cannot be confirmed without the seed", async () => {
   const kube = await talkativeKube();
   const { configDigest } = await renderConfig(publisher(kube, settings), pool);
   putSeed(kube, "another seed");
@@ -155,7 +155,7 @@ Deno.test("publishConfig: shows no secret that the API server repeats in a refus
 });
 
 for (const name of ["pool-fleet-provisioning-config", "fleet-pool-kubelet-bootstrap-config"]) {
-  Deno.test(`publishConfig: shows no secret when another text is stored in ${name}`, async () => {
+  Deno.test(`publishConfig: shows no secret when the stored data of Secret ${name} differs from the written data`, async () => {
     const kube = await talkativeKube();
     kube.onChange = ({ plural, object }) => {
       if (plural === "secrets" && object.metadata.name === name) object["data"] = {};
@@ -168,7 +168,7 @@ for (const name of ["pool-fleet-provisioning-config", "fleet-pool-kubelet-bootst
   });
 }
 
-Deno.test("renderConfig: quotes nothing of a secret that it cannot read", async () => {
+Deno.test("renderConfig: quotes nothing of a pull Secret with invalid JSON", async () => {
   const kube = await talkativeKube();
   kube.put("secrets", {
     ...{ metadata: { namespace: "kube-system", name: "reg" }, type: "Opaque" },

@@ -48,7 +48,7 @@ Deno.test("specHash: changes with template, setting, profile or parent", async (
   notEqual(await hashOf(child), first);
 });
 
-Deno.test("specHash: is equal when an earlier template and profile are applied again under new numbers", async () => {
+Deno.test("specHash: is the same when a previous template and profile are applied again, although revision and resource version are new", async () => {
   const kube = kubeWith();
   const before = await desiredOf(kube);
   putPool(kube, { annotations: { [revisionKey]: "3" }, metadata: {} });
@@ -66,7 +66,7 @@ Deno.test("specHash: does not depend on scale, other annotations, or the name of
   equal(await hashOf(kubeWith({ annotations: { "k8c.io/operating-system-profile": "" } })), before);
 });
 
-Deno.test("specHash: does not use the set of an earlier template for a template without a number", async () => {
+Deno.test("specHash: does not use the MachineSet of the previous template when the new template has no revision yet", async () => {
   const settled = await hashOf(kubeWith());
   const metadata = { generation: 2, annotations: { [revisionKey]: "1" } };
   notEqual(await hashOf(kubeWith({ kubelet: "1.36.1", metadata })), settled);

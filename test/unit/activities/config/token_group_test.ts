@@ -15,11 +15,11 @@ Deno.test("poolGroupOf: returns a valid group for each pool", () => {
   equal(isPoolGroup(bootstrapGroup), false);
 });
 
-Deno.test("groupsOf: includes the group of the pool on request, and is otherwise the group that machine-controller uses", () => {
+Deno.test("groupsOf: returns only the group that machine-controller uses when the group of the pool is not requested", () => {
   for (const pool of pools) equal(groupsOf(pool, { tellsPool: false }), bootstrapGroup);
 });
 
-Deno.test("limit_secrets.yaml: accepts the two groups of a token, and no third", () => {
+Deno.test("limit_secrets.yaml: accepts a token with the default group and a group of a pool, and has no room for a third group", () => {
   const text = readFileSync(policy, "utf8");
   const [, first = "", second = ""] = /startsWith\('([^']*)' \+\s*'([^']*)'\)/.exec(text) ?? [];
   const size = Number(/groups\.size\(\) == (\d+)/.exec(text)?.[1]);

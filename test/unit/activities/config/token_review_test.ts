@@ -69,7 +69,7 @@ function withoutReviews(kube: FakeKube): void {
 }
 
 for (const change of [madeAnew, deleted, signedByAnother, moved]) {
-  Deno.test(`publishConfig: replaces a token whose account or cluster is ${change.name}, for the next and the same revision`, async () => {
+  Deno.test(`publishConfig: replaces a token when its account or cluster is ${change.name}, at the next revision and at the same revision`, async () => {
     for (const [revision, news] of [["2", "Published"], ["1", "Renewed"]] as const) {
       const kube = await published();
       change(kube);
@@ -82,7 +82,7 @@ for (const change of [madeAnew, deleted, signedByAnother, moved]) {
 }
 
 for (const change of [madeAnew, deleted]) {
-  Deno.test(`publishConfig: detects without TokenReviews that an account is ${change.name}`, async () => {
+  Deno.test(`publishConfig: detects that the account of a token is ${change.name}, also when TokenReviews are unavailable`, async () => {
     const kube = await published();
     withoutReviews(kube);
     change(kube);
@@ -91,7 +91,7 @@ for (const change of [madeAnew, deleted]) {
   });
 }
 
-Deno.test("publishConfig: continues with a token that no TokenReview may check", async () => {
+Deno.test("publishConfig: keeps a token when it is forbidden to create TokenReviews and to read ServiceAccounts", async () => {
   const kube = await published();
   kube.onRequest = (request) => {
     if (request === "review tokens" || request.startsWith("get serviceaccounts")) throw answer(403, "Forbidden");

@@ -34,7 +34,7 @@ function specs({ fake }: { fake: FakeKube }): object[] {
   return fake.all("scalinggroups").map(({ metadata: { name }, spec }) => ({ name, ...spec as object }));
 }
 
-Deno.test("X1, X3 discovery: makes an object for a group as in its cloud, with 1 to 10 machines", async () => {
+Deno.test("X1, X3 discovery: makes a ScalingGroup with the data of the cloud's group, and sets min 1 and max 10", async () => {
   const kube = kubeWith({ groups: [a], isComplete: true });
   deepEqual(await discoverScalingGroups(kube, 0), { groups: 1, made: ["a"], removed: [] });
   deepEqual(specs(kube), [{
@@ -44,7 +44,7 @@ Deno.test("X1, X3 discovery: makes an object for a group as in its cloud, with 1
   deepEqual(await discoverScalingGroups(kube, 0), { groups: 1, made: [], removed: [] });
 });
 
-Deno.test("X2, K20 discovery: deletes a missing group after three complete reads, and resets the count when it is found again", async () => {
+Deno.test("X2, K20 discovery: deletes the object of a group that three complete lists in a row did not contain", async () => {
   const listed = { groups: [a], isComplete: true };
   const kube = kubeWith(listed);
   await discoverScalingGroups(kube, 0);
@@ -83,7 +83,7 @@ Deno.test("K20 discovery: keeps the fields that people set on a group, and updat
   deepEqual([min, max, autoscaling, nodeImage, nodeGroupName], [2, 7, true, "mine", "renamed"]);
 });
 
-Deno.test("K21 discovery: treats a group ID in another case as the same, and equal names as two groups", async () => {
+Deno.test("K21 discovery: treats group IDs that differ only in case as the same group, and makes an object for each of two groups with the same name", async () => {
   const listed = { groups: [a], isComplete: true };
   const kube = kubeWith(listed);
   await discoverScalingGroups(kube, 0);
@@ -93,7 +93,7 @@ Deno.test("K21 discovery: treats a group ID in another case as the same, and equ
   deepEqual((await discoverScalingGroups(kube, 0)).made, []);
 });
 
-Deno.test("K21 discovery: makes no second object for a group for which a user makes one meanwhile", async () => {
+Deno.test("K21 discovery: makes no second ScalingGroup when a user makes one for the same group during the discovery", async () => {
   const kube = kubeWith({ groups: [b], isComplete: true });
   kube.fake.onRequest = (request) => {
     if (!request.startsWith("create scalinggroups")) return;
@@ -110,7 +110,7 @@ Deno.test("IR1 discovery: makes neither NodeVersion nor AutoscalingStrategy, whi
   deepEqual(["nodeversions", "autoscalingstrategies"].map((kind) => kube.fake.all(kind).length), [0, 0]);
 });
 
-Deno.test("discovery: takes the role of a group from its nodes, and waits for the first node", async () => {
+Deno.test("discovery: takes the role of a group from its nodes, and makes no ScalingGroup before the group has a node", async () => {
   for (
     const [label, role] of [["node-role.kubernetes.io/control-plane", "ControlPlane"], ["pool", "Worker"]] as const
   ) {
@@ -133,13 +133,13 @@ Deno.test("X3 discovery: fails when an object cannot be made", async () => {
   await rejects(discoverScalingGroups(kube, 0), { type: "ApiUnavailable" });
 });
 
-Deno.test("fault G2: discovery makes the objects of all groups, and then fails with the refusal of one", async () => {
+Deno.test("fault G2: discovery makes the objects of all accepted groups before it fails for a group that the cloud refused", async () => {
   const kube = kubeWith({ groups: [{ ...a, id: "unknown", role: "" }, b], isComplete: true });
   await rejects(discoverScalingGroups(kube, 0), { type: "CloudRefused", message: /unknown/ });
   deepEqual((specs(kube) as { name: string }[]).map(({ name }) => name), ["b"]);
 });
 
-Deno.test("fault G13: discovery removes Ostler's scale-down-disabled annotation from nodes whose group is gone or at rest", async () => {
+Deno.test("fault G13: discovery removes Ostler's scale-down-disabled annotation from nodes whose ScalingGroup was deleted or has no rollout in progress", async () => {
   const kube = kubeWith({ groups: [b], isComplete: true });
   await discoverScalingGroups(kube, 0);
   const disabled = "cluster-autoscaler.kubernetes.io/scale-down-disabled";

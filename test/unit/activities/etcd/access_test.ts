@@ -51,7 +51,7 @@ const cases: [string, Record<string, string>, string][] = [
     { "tls.key": "sesame" },
     'its "tls.key" does not contain a PEM private key without a password',
   ],
-  ["another's key", { "tls.key": other.keyPem }, 'its "tls.key" does not match its "tls.crt"'],
+  ["the key of another certificate", { "tls.key": other.keyPem }, 'its "tls.key" does not match its "tls.crt"'],
   ["too much", { "tls.key": "k".repeat(100_001) }, 'its "tls.key" is too long'],
   [
     "endpoints without TLS",
@@ -81,7 +81,7 @@ Deno.test("readEtcdAccess: refuses when the Secret does not exist", async () => 
   await rejects(readEtcdAccess(new FakeKube().client, where), { type: "EtcdAccessMissing", message });
 });
 
-Deno.test("certificates: are refused before and after their validity", () => {
+Deno.test("certificates: are refused before they are valid and after they have expired", () => {
   const credentials = { ca: whole["ca.crt"], cert: whole["tls.crt"], key: whole["tls.key"] };
   const day = 24 * 3_600_000;
   equal(faultInCertificates(credentials, Date.now()), undefined);

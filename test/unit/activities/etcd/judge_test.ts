@@ -29,7 +29,7 @@ function survey(members: EtcdMember[], change: Partial<EtcdSurvey> = {}): EtcdSu
 
 const three = survey([member(1), member(2), member(3)]);
 
-Deno.test("etcd verdict: three healthy members are conclusive, and any one of them may leave", () => {
+Deno.test("etcd verdict: reports no problem with three healthy members, and permits to delete the machine of any of these members", () => {
   deepEqual(wordsOf(three), []);
   for (const { id } of three.members) deepEqual(leavingDoubts(three, id), []);
 });
@@ -77,10 +77,10 @@ const cases: [string, EtcdSurvey, string[]][] = [
     'member "cp-1" has a database at more than 90% of its quota',
   ]],
   ["a database of unknown quota", survey([member(1, {}, { dbSize: 91, dbQuota: 0 })]), []],
-  ["an error of its own", survey([member(1, {}, { errors: ["etcdserver: stuck"] })]), [
+  ["an error that the member reports", survey([member(1, {}, { errors: ["etcdserver: stuck"] })]), [
     'member "cp-1" reports an error: "etcdserver: stuck"',
   ]],
-  ["nothing known", survey([], { leader: "", silence: "no endpoint answers" }), [
+  ["a survey without members and without an answer", survey([], { leader: "", silence: "no endpoint answers" }), [
     "the survey of etcd is inconclusive: no endpoint answers",
     "etcd reports no members",
   ]],
@@ -100,7 +100,7 @@ Deno.test("wordsOf: returns at most five sentences, in an order that does not de
   ]);
 });
 
-Deno.test("etcd verdict: a machine may not leave when the remaining votes are not a quorum", () => {
+Deno.test("etcd verdict: reports why the machine of a member must not be deleted, when the healthy voters that remain are not a quorum", () => {
   const first = (seen: EtcdSurvey, id: string) => leavingDoubts(seen, id)[0];
   equal(first(three, "9"), 'member "9" is not in this etcd cluster');
   equal(first(survey([member(1)]), "1"), 'member "cp-1" is the last voter: etcd cannot run without it');
@@ -125,7 +125,7 @@ Deno.test("etcd verdict: a machine may not leave when the remaining votes are no
   );
 });
 
-Deno.test("etcd verdict: a member may be removed when the remaining ones are a quorum", () => {
+Deno.test("etcd verdict: permits to remove a member when the healthy voters that remain are a quorum, and it is neither last voter nor leader", () => {
   deepEqual(removalDoubts(survey([member(1), member(2), silent(3)]), "3"), []);
   deepEqual(removalDoubts(survey([member(1), silent(2)]), "2"), [], "Expected one of one to be a quorum");
   deepEqual(removalDoubts(survey([member(1)]), "1"), [

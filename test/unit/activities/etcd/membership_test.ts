@@ -34,12 +34,12 @@ const outcomes: [string, unknown, unknown][] = [
     new Refused("etcdserver: can only promote a learner member which is in sync with leader"),
     "NotInSync",
   ],
-  ["a voter meanwhile", new Refused("etcdserver: can only promote a learner member"), "Voter"],
-  ["gone meanwhile", new Refused("etcdserver: member not found", 5, 404), "Absent"],
+  ["a member that became a voter meanwhile", new Refused("etcdserver: can only promote a learner member"), "Voter"],
+  ["a member that was removed meanwhile", new Refused("etcdserver: member not found", 5, 404), "Absent"],
 ];
 
 for (const [what, answer, outcome] of outcomes) {
-  Deno.test(`promoteLearner: sorts the answer of etcd: ${what}`, async () => {
+  Deno.test(`promoteLearner: translates the answer of etcd into an outcome: ${what}`, async () => {
     const answers = { "cluster/member/promote": answer };
     await withTwo({ other: { isLearner: true }, answers }, async ({ access, survey, orders }) => {
       equal(await promoteLearner(access, survey, "2"), outcome);
@@ -48,7 +48,7 @@ for (const [what, answer, outcome] of outcomes) {
   });
 }
 
-Deno.test("promoteLearner: sends no request for a voter, which etcd would call a learner that lags", async () => {
+Deno.test("promoteLearner: sends no request for a member that is already a voter, because etcd would answer that the learner is not in sync", async () => {
   await withTwo({ other: { isLearner: false }, answers: {} }, async ({ access, survey, orders }) => {
     deepEqual([await promoteLearner(access, survey, "2"), await promoteLearner(access, survey, "3")], [
       "Voter",
@@ -58,7 +58,7 @@ Deno.test("promoteLearner: sends no request for a voter, which etcd would call a
   });
 });
 
-Deno.test("removeMember: treats a missing member as removed, and an unhealthy cluster as retryable", async () => {
+Deno.test("removeMember: succeeds when the member does not exist, and is retried when the etcd cluster is unhealthy", async () => {
   const remove = (answer: unknown) => ({ other: { isLearner: true }, answers: { "cluster/member/remove": answer } });
   await withTwo(remove({}), async ({ access, survey, orders }) => {
     equal(await removeMember(access, survey, "2"), "Removed");
@@ -72,7 +72,7 @@ Deno.test("removeMember: treats a missing member as removed, and an unhealthy cl
   });
 });
 
-Deno.test("etcd orders: are sent once, and count as unanswered when the connection breaks off", async () => {
+Deno.test("removeMember: sends its request once, and fails as ApiUnavailable when the connection breaks before the answer", async () => {
   let orders = 0;
   const members = [memberOf("1", false), memberOf("2", true)];
   const known = { "cluster/member/list": { header: header("1"), members }, "maintenance/status": statusOf("1") };
@@ -108,7 +108,7 @@ const answersOfOne: Record<string, unknown> = {
   "/v3/maintenance/status": statusOf("1"),
 };
 
-Deno.test("moveLeadership: calls the leader once, and fails when no other member is in sync", async () => {
+Deno.test("moveLeadership: sends no request when the member does not lead, and fails when no other voter is healthy", async () => {
   await withTwo({ other: { isLearner: true }, answers: {} }, async ({ access, survey, orders }) => {
     const message = 'Failed to move the leadership of etcd away from member "1": no other voter is healthy';
     await rejects(moveLeadership(access, survey, "1"), { type: "ApiUnavailable", message });

@@ -77,14 +77,14 @@ const changed = lines(database.with(5, (database[5] ?? 0) ^ 1));
 const broken: [string, Reply, RegExp][] = [
   ["ends early", sending(lines().slice(0, 2)), /ended 32768 bytes early$/],
   [
-    "lacks its digest",
+    "ends without its digest",
     sending(lines().slice(0, 3)),
     /does not match the digest at its end: bytes were lost or changed$/,
   ],
   ["has changed bytes", sending([...changed.slice(0, 3), ...lines().slice(3)]), /does not match the digest at its end/],
   ["lacks a piece", sending(lines().toSpliced(1, 1)), /announces 0 remaining bytes after 32768 of 65536$/],
   [
-    "has more bytes left than before",
+    "announces more remaining bytes than before",
     sending(withLine(1, { remaining_bytes: "999999" })),
     /announces 999999 remaining bytes/,
   ],
@@ -95,22 +95,22 @@ const broken: [string, Reply, RegExp][] = [
     /sends data that is not part of a snapshot$/,
   ],
   [
-    "has a line without an end",
+    "has a line of 2 MB without an end",
     (_, response) => void response.end("x".repeat(2_000_000)),
     /more than the largest possible snapshot$/,
   ],
-  ["fails in between", (_, response) => {
+  ["ends with an error of the member", (_, response) => {
     const [first] = lines();
     const error = { code: 14, message: "etcdserver: corrupt" };
     response.end(`${JSON.stringify({ result: first })}\n${JSON.stringify({ error })}\n`);
   }, /responded "etcdserver: corrupt"$/],
   [
-    "is redirected",
+    "is answered with a redirect",
     (_, response) => void response.writeHead(302, { location: "https://localhost/" }).end(),
     /HTTP 302$/,
   ],
   [
-    "is not given",
+    "the member refuses to send",
     (_, response) => json(response, { error: { code: 14, message: "etcdserver: no leader" } }, 503),
     /no leader/,
   ],
@@ -155,7 +155,7 @@ Deno.test("takeSnapshot: gives up a stalled snapshot, and stops at once when its
   });
 });
 
-Deno.test("takeSnapshot: a slow sink makes the member wait, and does not fill memory", async () => {
+Deno.test("takeSnapshot: a slow receiver slows the member down, so the snapshot does not fill the memory", async () => {
   const large = lines(new Uint8Array(64 * 1024 * 1024));
   let sent = 0;
   const eager: Reply = async (_, response) => {
@@ -181,7 +181,7 @@ Deno.test("takeSnapshot: a slow sink makes the member wait, and does not fill me
   });
 });
 
-Deno.test("folderSink: names a missing folder, and refuses a name that leaves the folder", async () => {
+Deno.test("folderSink: names a missing folder in its error, and refuses a file name that leads out of the folder", async () => {
   await withFakeEtcd(besides(sending(lines())), async ({ endpoint, access }) => {
     const sink = folderSink("/nowhere/snapshots");
     const message = 'Failed to store an etcd snapshot in "/nowhere/snapshots": ENOENT';

@@ -43,7 +43,7 @@ Deno.test("surveyEtcd: reads the members from a quorum, and the status from each
   });
 });
 
-Deno.test("surveyEtcd: sends the certificate only to configured hosts, whatever the member list contains", async () => {
+Deno.test("surveyEtcd: sends the client certificate only to hosts of configured endpoints, whatever URLs the member list contains", async () => {
   await withFakeEtcd(answering(answers), async (other) => {
     const clientURLs = [other.endpoint.replace("127.0.0.1", "localhost")];
     const there = { ...self, ID: "7", peerURLs: ["https://localhost:2380"], clientURLs };
@@ -67,7 +67,7 @@ Deno.test("surveyEtcd: uses the port of a member when its host is that of an end
   });
 });
 
-Deno.test("surveyEtcd: reports an etcd that started anew at the same address, which is not a member", async () => {
+Deno.test("surveyEtcd: reports an endpoint that answers as a member of another etcd cluster, after a new start at the same address", async () => {
   const anew = { ...answers, "maintenance/status": { ...status, header: { ...header, cluster_id: "2" } } };
   await withFakeEtcd(answering(anew), async ({ endpoint, access }) => {
     const { members: [member], silence } = await surveyEtcd(access, [endpoint]);
@@ -77,7 +77,7 @@ Deno.test("surveyEtcd: reports an etcd that started anew at the same address, wh
   });
 });
 
-Deno.test("surveyEtcd: members without a quorum return their own list, and no leader", async () => {
+Deno.test("surveyEtcd: returns the member list of one endpoint, and no leader, when etcd has no quorum", async () => {
   const leaderless = { ...status, leader: undefined };
   const reply: Reply = (asked, response, request) => {
     if (asked.includes('"linearizable":true')) return; // until the client gives up
@@ -92,7 +92,7 @@ Deno.test("surveyEtcd: members without a quorum return their own list, and no le
   });
 });
 
-Deno.test("surveyEtcd: reports unreadable alarms, because there may be some", async () => {
+Deno.test("surveyEtcd: reports as inconclusive that the alarms of etcd cannot be read", async () => {
   const timeout = new Refused("etcdserver: request timed out", 14, 503);
   await withFakeEtcd(answering({ ...answers, "maintenance/alarm": timeout }), async ({ endpoint, access }) => {
     const { silence } = await surveyEtcd(access, [endpoint]);
@@ -137,7 +137,7 @@ const hostile: [string, Reply, RegExp][] = [
 ];
 
 for (const [what, reply, silence] of hostile) {
-  Deno.test(`surveyEtcd: reports ${what}, and quotes only errors of etcd`, async () => {
+  Deno.test(`surveyEtcd: reports ${what} in a member list, and quotes only error messages of etcd`, async () => {
     await withFakeEtcd(reply, async ({ endpoint, access, asked }) => {
       const survey = await surveyEtcd(access, [endpoint]);
       deepEqual([survey.members, survey.leader, survey.alarms], [[], "", []]);

@@ -23,7 +23,7 @@ const answered = (status: number, headers: Record<string, string> = {}): Request
   request.resume().on("end", () => response.writeHead(status, headers).end("sesame"));
 };
 
-Deno.test("urlSink: PUTs to the name below its URL", async () => {
+Deno.test("urlSink: sends a PUT to its URL with the name of the snapshot appended to the path", async () => {
   const seen: unknown[] = [];
   await serving((request, response) => {
     let size = 0;
@@ -52,7 +52,7 @@ Deno.test("urlSink: reports the status of the server, and follows no redirect", 
   }
 });
 
-Deno.test("urlSink: never completes the request of an incomplete snapshot", async () => {
+Deno.test("urlSink: breaks off the request, so that the server never receives a complete one, when the snapshot is incomplete", async () => {
   let whole = 0;
   await serving((request, response) => {
     request.on("error", () => undefined);
@@ -67,7 +67,7 @@ Deno.test("urlSink: never completes the request of an incomplete snapshot", asyn
   equal(whole, 0);
 });
 
-Deno.test("urlSink: gives up a server that reads nothing or answers nothing", async () => {
+Deno.test("urlSink: fails when the server stops reading, or does not answer, within the idle timeout", async () => {
   const endless = async function* (): AsyncGenerator<Uint8Array> {
     for (;;) yield await Promise.resolve(new Uint8Array(1024 * 1024));
   };

@@ -32,7 +32,7 @@ Deno.test("awaitGates: waits until all gates hold in the same read", async () =>
   );
 });
 
-Deno.test("awaitGates: fails at its deadline for what was false, and is inconclusive for what was never measured", async () => {
+Deno.test("awaitGates: at the deadline, fails a gate whose last measurement was false, and is Inconclusive for a gate without a measurement", async () => {
   const kube = kubeWithPool();
   kube.put("nodes", node("node-a", { ready: false }));
   const unreported: Check = { kind: "NodeCondition", type: "KernelDeadlock", status: "False" };
@@ -68,7 +68,7 @@ Deno.test("awaitGates: reports the last unmet condition when later reads fail", 
   match(verdict?.message ?? "", /have Ready=False .*; since then Failed to evaluate gate "probe" of "pool": HTTP 503/);
 });
 
-Deno.test("awaitGates: returns no verdict when the API server does not respond or denies access", async () => {
+Deno.test("awaitGates: returns Inconclusive when the API server does not respond or denies access", async () => {
   for (const [status, reason] of [[503, "ServiceUnavailable"], [403, "Forbidden"]] as const) {
     const kube = kubeWithPool();
     kube.onRequest = () => {
@@ -80,7 +80,7 @@ Deno.test("awaitGates: returns no verdict when the API server does not respond o
   }
 });
 
-Deno.test("awaitGates: ends with a gate whose own timeout is over, and leaves the others unanswered", async () => {
+Deno.test("awaitGates: returns when the timeout of one gate is over, with Inconclusive for each unmet gate whose timeout still runs", async () => {
   const kube = kubeWithPool();
   kube.put("nodes", node("node-a", { ready: false }));
   const gates = [gate(nodeReady, { name: "node", within: 0 }), gate(podsReady, { name: "pods" })];
@@ -96,7 +96,7 @@ Deno.test("awaitGates: counts the timeout of a gate from its first evaluation", 
   deepEqual(verdicts.map(({ outcome }) => outcome), ["Failed", "Inconclusive"]);
 });
 
-Deno.test("awaitGates: is moot for a deleted machine, and refuses an invalid gate", async () => {
+Deno.test("awaitGates: fails as MachineGone for a deleted machine, and as ObjectInvalid when the API server refuses the selector of a gate", async () => {
   const kube = kubeWithPool();
   kube.remove("machines", "a", "fleet");
   await rejects(ask(kube, [gate(nodeReady)], { until: later() }), { type: "MachineGone" });

@@ -23,7 +23,7 @@ async function outcome(verdicts: Promise<{ outcome: string; message: string }[]>
   return `${verdict?.outcome} ${verdict?.message}`;
 }
 
-Deno.test("lookAtNodeCondition: checks the node of a machine, and the nodes of updated machines for a wave", async () => {
+Deno.test("lookAtNodeCondition: checks the machine's own node for a machine, and the nodes of all updated machines for a wave", async () => {
   const kube = kubeWithPool();
   kube.put("machines", machine("leaving", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }));
   for (const ill of ["node-old", "node-leaving"]) kube.put("nodes", node(ill, { ready: false }));
@@ -33,7 +33,7 @@ Deno.test("lookAtNodeCondition: checks the node of a machine, and the nodes of u
   match(await outcome(askWave(kube, [gate(nodeReady)])), /^Failed .*1 of 2 nodes have Ready=False \("node-b"\)/);
 });
 
-Deno.test("lookAtNodeCondition: treats a partition and a missing node as unknown", async () => {
+Deno.test("lookAtNodeCondition: is Inconclusive for a node with Ready=Unknown, and for a missing node", async () => {
   const kube = kubeWithPool();
   const conditions = [{ type: "Ready", status: "Unknown" }];
   kube.put("nodes", { metadata: { name: "node-a" }, status: { conditions } });
@@ -71,7 +71,7 @@ Deno.test("fault E14 awaitGates: the gates of several waves share one list of no
   deepEqual(requests.filter((request) => request.includes(" nodes ")), ["list nodes "]);
 });
 
-Deno.test("lookAtPods: requires all selected pods to be Ready, on the node of a machine or anywhere for a wave", async () => {
+Deno.test("lookAtPods: requires all selected pods to be Ready: for a machine those on its node, for a wave those on every node", async () => {
   const kube = kubeWithPool();
   kube.put("pods", readyPod("one", { on: "node-a" }));
   kube.put("pods", readyPod("two", { on: "node-b", ready: false }));
@@ -94,7 +94,7 @@ Deno.test("lookAtPods: requires a minimum, and excludes finished and terminating
   match(await outcome(askWave(kube, [gate(webReady)])), /^Passed/);
 });
 
-Deno.test("lookAtDaemonSets: requires a Ready pod of each DaemonSet that selects the node", async () => {
+Deno.test("lookAtDaemonSets: requires a Ready pod of each DaemonSet whose node selector matches the node", async () => {
   const kube = kubeWithPool();
   kube.put("daemonsets", daemonSet("cni"));
   kube.put("daemonsets", daemonSet("gpu", { nodeSelector: { gpu: "yes" } }));

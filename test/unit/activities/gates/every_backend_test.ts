@@ -65,17 +65,17 @@ async function ask({ client, pool, machine, node }: Scene): Promise<GateVerdict[
 }
 
 for (const [kind, sceneOf] of Object.entries(scenes)) {
-  Deno.test(`fault E1: a gate for each machine passes in a ${kind}`, async () => {
+  Deno.test(`fault E1: awaitGates passes an EachMachine gate for a machine of a ${kind}`, async () => {
     equal(await ask(sceneOf()), "Passed");
   });
 
-  Deno.test(`fault E1: a gate for each machine is moot for a deleted machine of a ${kind}`, async () => {
+  Deno.test(`fault E1: awaitGates fails as MachineGone when a machine of a ${kind} was deleted`, async () => {
     const scene = sceneOf();
     scene.remove();
     await rejects(ask(scene), { type: "MachineGone" });
   });
 
-  Deno.test(`fault E1: a machine of a ${kind} is not gone because it cannot be read`, async () => {
+  Deno.test(`fault E1: awaitGates does not treat a machine of a ${kind} as deleted when one read of it fails`, async () => {
     const scene = sceneOf();
     let isFirst = true;
     scene.kube.onRequest = () => {

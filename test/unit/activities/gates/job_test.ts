@@ -53,7 +53,7 @@ Deno.test("lookAtJob: makes one Job of the CronJob's template and passes when it
   equal(metadata.ownerReferences, undefined);
 });
 
-Deno.test("lookAtJob: fails finally with the reason of the Job before its deadline", async () => {
+Deno.test("lookAtJob: fails before the deadline, with the reason of the Job, when the Job has failed", async () => {
   const kube = kubeWithCronJob();
   endJob(kube, { type: "Failed", reason: "BackoffLimitExceeded", message: "Job has reached the backoff limit" });
   const [verdict] = await ask(kube, [gate(check)], { until: later() });
@@ -61,7 +61,7 @@ Deno.test("lookAtJob: fails finally with the reason of the Job before its deadli
   match(verdict?.message ?? "", / failed \(BackoffLimitExceeded: Job has reached .*\), wanted Complete$/);
 });
 
-Deno.test("lookAtJob: is inconclusive after the gate's deadline, and fails after the template's", async () => {
+Deno.test("lookAtJob: is Inconclusive when the gate's timeout ended the Job, and fails when the template's own deadline ended it", async () => {
   const stopped = { type: "Failed", reason: "DeadlineExceeded", message: "Job was active longer than specified" };
   for (const [template, outcome] of [[{}, "Inconclusive"], [{ activeDeadlineSeconds: 5 }, "Failed"]] as const) {
     const kube = kubeWithCronJob(template);
@@ -71,7 +71,7 @@ Deno.test("lookAtJob: is inconclusive after the gate's deadline, and fails after
   }
 });
 
-Deno.test("lookAtJob: finds its Job at every attempt, and makes another one for another attempt or wave", async () => {
+Deno.test("lookAtJob: reuses its Job when the activity is retried, and makes a new one for another gate, wave or attempt of the machine", async () => {
   const kube = kubeWithCronJob();
   for (const _ of [1, 2]) equal((await ask(kube, [gate(check)]))[0]?.outcome, "Inconclusive");
   equal(created(kube).length, 1);
@@ -81,7 +81,7 @@ Deno.test("lookAtJob: finds its Job at every attempt, and makes another one for 
   equal(new Set(created(kube)).size, 4);
 });
 
-Deno.test("lookAtJob: continues when another attempt made the Job first", async () => {
+Deno.test("lookAtJob: continues when a concurrent attempt has created the Job first", async () => {
   const kube = kubeWithCronJob();
   await ask(kube, [gate(check)]);
   const job = onlyJob(kube);
@@ -92,7 +92,7 @@ Deno.test("lookAtJob: continues when another attempt made the Job first", async 
   equal((await ask(kube, [gate(check)]))[0]?.outcome, "Inconclusive");
 });
 
-Deno.test("lookAtJob: does not touch a foreign Job with its name, and runs none without the CronJob", async () => {
+Deno.test("lookAtJob: fails as NameCollision for a Job of another owner with its name, and is Inconclusive when the CronJob does not exist", async () => {
   const kube = kubeWithCronJob();
   await ask(kube, [gate(check)]);
   const job = onlyJob(kube);

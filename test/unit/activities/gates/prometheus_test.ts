@@ -83,7 +83,7 @@ Deno.test("lookAtPrometheus: requires enough samples", async () => {
   });
 });
 
-Deno.test("lookAtPrometheus: is inconclusive without series and without a number", async () => {
+Deno.test("lookAtPrometheus: is Inconclusive when the query returns no series, NaN or infinity", async () => {
   const notFinite = "a value that is not a number";
   for (const [reply, why] of [[vector(), "no series"], [vector("NaN"), notFinite], [vector("+Inf"), notFinite]]) {
     await serving(() => reply as Reply, async (url) => {
@@ -95,7 +95,7 @@ Deno.test("lookAtPrometheus: is inconclusive without series and without a number
 for (
   const [operator, good, bad] of [["<", 1, 2], ["<=", 2, 3], [">", 3, 2], [">=", 2, 1]] as const
 ) {
-  Deno.test(`lookAtPrometheus: compares with ${operator}, and every series counts`, async () => {
+  Deno.test(`lookAtPrometheus: compares with ${operator}, and fails when one of several series does not meet the threshold`, async () => {
     await serving((query) => vector(...query.split(" ")), async (url) => {
       const asked = check(url, { operator, threshold: 2, query: `${good} ${good}` });
       equal((await asking(asked))?.outcome, "Passed");
@@ -104,7 +104,7 @@ for (
   });
 }
 
-Deno.test("lookAtPrometheus: reads a scalar, and fills in machine and node", async () => {
+Deno.test("lookAtPrometheus: accepts a scalar result, and replaces {{node}}, {{machine}}, {{namespace}} and {{pool}} in the query", async () => {
   const scalar = { body: JSON.stringify({ status: "success", data: { resultType: "scalar", result: [1, "0"] } }) };
   await serving(() => scalar, async (url, asked) => {
     const query = 'up{node="{{node}}",m="{{machine}}",p="{{namespace}}/{{pool}}"}';

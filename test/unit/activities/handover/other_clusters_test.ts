@@ -10,7 +10,7 @@ function config(name: string, mark: Record<string, string>): { metadata: { name:
   return { metadata: { name: `${name}-fleet-config`, namespace: "north", annotations } } as never;
 }
 
-Deno.test("orphans: a config of this cluster shows a deleted pool, and one of another cluster does not", async () => {
+Deno.test("readPools: lists a deleted pool that still has a config of this cluster, and no pool of another cluster's config", async () => {
   const kube = new FakeKube();
   kube.put("namespaces", { metadata: { name: "kube-system", uid: "this" } });
   kube.put("operatingsystemconfigs", config("own", { [clusterAnnotation]: "this" }));

@@ -11,7 +11,7 @@ Deno.test("concurrent calls: return the results in the order of the items, which
   deepEqual(await work, [0, 10, 20]);
 });
 
-Deno.test("concurrent calls: are at most the given number", async () => {
+Deno.test("concurrent calls: run at most the given number of calls at the same time", async () => {
   let [running, most] = [0, 0];
   await abreast(4, Array.from({ length: 50 }), async () => {
     running += 1;

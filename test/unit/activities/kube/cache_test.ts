@@ -23,7 +23,7 @@ class Source {
 
 const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0));
 
-Deno.test("Cache: returns no answer that is older than the question, and reads once for many callers", async () => {
+Deno.test("Cache: returns no answer that was read before the call, and shares one read among concurrent callers", async () => {
   const cache = new Cache();
   const source = new Source();
   const first = cache.read("it", source.read);
@@ -40,7 +40,7 @@ Deno.test("Cache: returns no answer that is older than the question, and reads o
   equal(source.asked, 3);
 });
 
-Deno.test("Cache: reads at once for a caller that asks alone, every time", async () => {
+Deno.test("Cache: reads immediately for each call when no other call is waiting", async () => {
   const cache = new Cache();
   for (let nth = 1; nth <= 3; nth++) {
     equal(await cache.read("it", () => Promise.resolve(nth)), nth);
@@ -58,7 +58,7 @@ Deno.test("Cache: reads again for the callers that wait when a read failed", asy
   equal(await other, 7);
 });
 
-Deno.test("Cache: keeps clusters and questions apart", async () => {
+Deno.test("Cache: shares no answer between clusters, or between different keys", async () => {
   const [one, other] = [new Cache(), new Cache()];
   const { promise, resolve } = Promise.withResolvers<string>();
   const first = one.read("it", () => promise);
@@ -68,7 +68,7 @@ Deno.test("Cache: keeps clusters and questions apart", async () => {
   equal(await first, "ours");
 });
 
-Deno.test("Cache: does not wait long for a request that hangs", async () => {
+Deno.test("Cache: starts another read when the first one hangs", async () => {
   const cache = new Cache();
   const { promise, resolve } = Promise.withResolvers<string>();
   const hanging = cache.read("it", () => promise);
@@ -83,7 +83,7 @@ Deno.test("Cache: does not wait long for a request that hangs", async () => {
   equal(await hanging, "late");
 });
 
-Deno.test("Cache: returns an answer until it is as old as the caller allows", async () => {
+Deno.test("Cache: reuses an answer only while it is younger than the caller allows", async () => {
   const cache = new Cache();
   let asked = 0;
   const read = (): Promise<number> => Promise.resolve(++asked);
@@ -101,7 +101,7 @@ Deno.test("Cache: keeps no failed read, however fresh", async () => {
   equal(await cache.read("it", () => Promise.resolve(1), options), 1);
 });
 
-Deno.test("Cache: keeps the last values that were put on a shelf, as many as the shelf has room for", () => {
+Deno.test("Cache: a shelf keeps as many values as its limit allows, and drops the oldest value", () => {
   const [cache, shelf, other] = [new Cache(), new Shelf<number>(2), new Shelf<number>(2)];
   for (const [key, value] of [["a", 1], ["b", 2], ["a", 3], ["c", 4]] as const) cache.shelf(shelf).set(key, value);
   deepEqual(["a", "b", "c"].map((key) => cache.shelf(shelf).get(key)), [3, undefined, 4]);

@@ -67,7 +67,7 @@ class Door implements AsyncDisposable {
 
 const secret = { namespace: "n", name: "s" };
 
-Deno.test("followed config: loses no request to a new token, because a request with status 401 reads the file and repeats", async () => {
+Deno.test("followed config: repeats a request that got HTTP 401 with the new token of the file, so a token rotation fails no request", async () => {
   await using door = await Door.open();
   const { core } = door.kube();
   await core.readNamespacedSecret(secret);
@@ -102,7 +102,7 @@ Deno.test("followed config: keeps the previous content while the file is invalid
   ok(!door.said.join().includes("two"));
 });
 
-Deno.test("followed config: uses another API server only after a restart, because it may belong to another cluster", async () => {
+Deno.test("followed config: keeps the previous API server until a restart when the file names another, which may belong to another cluster", async () => {
   await using door = await Door.open();
   const config = new FollowedConfig(door.path, door.told);
   const text = (await readFile(door.path, "utf8")).replace(/https:[^"]+/, "https://another:6443");

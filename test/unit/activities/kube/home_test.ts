@@ -32,7 +32,7 @@ const one = openCluster(server("one"));
 const management = openCluster(server("management"));
 const two = openCluster({ ...server("pools"), management: { kube: management, namespace: "north" } });
 
-Deno.test("home: sends all requests to the cluster when there is only one", async () => {
+Deno.test("home: sends all requests to the same API server when there is no management cluster", async () => {
   asked.length = 0;
   await readObject(one, profiles, { namespace: "kube-system", name: "p" });
   await listThere(one, configs, {});
@@ -41,7 +41,7 @@ Deno.test("home: sends all requests to the cluster when there is only one", asyn
   deepEqual(await clusterMark(one), {});
 });
 
-Deno.test("home: reads profiles and configs in one namespace of the management cluster, and all else with the pools", async () => {
+Deno.test("home: reads profiles and configs in one namespace of the management cluster, and all other objects in the cluster of the pools", async () => {
   asked.length = 0;
   await readObject(two, profiles, { namespace: "north", name: "p" });
   await listThere(two, configs, {});
@@ -54,14 +54,14 @@ Deno.test("home: reads profiles and configs in one namespace of the management c
   deepEqual([sharedNamespace(two, "north"), sharedNamespace(one, "north")], ["kube-system", "north"]);
 });
 
-Deno.test("home: refuses a namespace of the management cluster that belongs to another cluster", async () => {
+Deno.test("home: refuses to read a namespace of the management cluster that is not the one of this cluster", async () => {
   await rejects(readObject(two, profiles, { namespace: "south", name: "p" }), {
     message: 'Failed to read operatingsystemprofiles in namespace "south": ' +
       'the management cluster has the objects of this cluster in namespace "north" only',
   });
 });
 
-Deno.test("home: a config in the management cluster names the cluster of its pools, and no other cluster takes it", async () => {
+Deno.test("home: records the cluster of the pools in each config in the management cluster, and refuses a config of another cluster", async () => {
   deepEqual(await clusterMark(two), { [clusterAnnotation]: "uid-of-pools" });
   const theirs = { [clusterAnnotation]: "uid-of-another" };
   deepEqual(

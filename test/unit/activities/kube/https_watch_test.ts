@@ -47,7 +47,7 @@ Deno.test("HttpsWatch: reports the status of a refused watch", async () => {
   assert.equal((ended as { statusCode?: number }).statusCode, 410);
 });
 
-Deno.test("HttpsWatch: reports a server that dies in the middle", async () => {
+Deno.test("HttpsWatch: reports a connection that the server breaks off, and not as a timeout", async () => {
   const { ended } = await watchOnce((_, response) => {
     response.write(event("a"), () => response.destroy());
   }, 60_000);

@@ -55,7 +55,7 @@ Deno.test("Informer: reports changes of the fields that are read, and no other u
   deepEqual(watched.told, ["a: undefined to red", "a: red to blue", "a: blue to undefined"]);
 });
 
-Deno.test("fault E12 Informer.group: returns the objects of a group after each change", async () => {
+Deno.test("fault E12 Informer.group: returns the objects with a given group key, also after objects were changed, added or removed", async () => {
   await using api = await WatchedApi.start();
   for (const [name, colour] of [["a", "red"], ["b", "blue"], ["c", "red"], ["d", ""]] as const) {
     api.put(path, node(name, colour));
@@ -133,7 +133,7 @@ Deno.test("Informer: keeps its resource version while the API server is down, an
   deepEqual([streams.requests.length, informer.get("a")], [1, "red"]);
 });
 
-Deno.test("Informer: is not fresh after a stream that could not be opened", async () => {
+Deno.test("Informer: is not fresh while a broken stream cannot be opened again", async () => {
   using watched = streamed();
   const { streams, informer } = watched;
   await informer.start();

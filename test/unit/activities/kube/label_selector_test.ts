@@ -38,7 +38,7 @@ Deno.test("selects: detects whether a label exists, even with an empty value", (
   ]);
 });
 
-Deno.test("selectorText: writes a selector as the API server reads it", () => {
+Deno.test("selectorText: writes a selector in the syntax of the API server's labelSelector parameter", () => {
   const all = selector({ app: "web" }, ["a", "In", ["1", "2"]], ["b", "NotIn", ["3"]], ["c", "Exists"], [
     "d",
     "DoesNotExist",

@@ -23,7 +23,7 @@ for (const value of [undefined, null, "text", [], { cloudProvider: 7 }, { cloudP
   });
 }
 
-Deno.test("kubeletOf: returns the version as written, or nothing", () => {
+Deno.test("kubeletOf: returns the kubelet version as written, or an empty string without one", () => {
   equal(kubeletOf({ versions: { kubelet: "v1.36.1" } }), "v1.36.1");
   equal(kubeletOf({}), "");
   equal(kubeletOf(undefined), "");

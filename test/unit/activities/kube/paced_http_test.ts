@@ -32,7 +32,7 @@ async function warm(api: FaultyApi): Promise<Kube> {
 
 for (const fault of ["break", "end", "break in head"] satisfies Fault[]) {
   for (const [what, call] of Object.entries(calls)) {
-    Deno.test(`PacedHttp: sends ${what} once when a kept connection fails with "${fault}"`, async () => {
+    Deno.test(`PacedHttp: does not repeat ${what} when a reused connection fails with "${fault}"`, async () => {
       await using api = await FaultyApi.start();
       const kube = await warm(api);
       api.faults = [fault];
@@ -50,7 +50,7 @@ async function ask(api: FaultyApi, wholeMs: number): Promise<ResponseContext> {
   return await new PacedHttp(new RequestRate(), { ms: wholeMs }).send(request);
 }
 
-Deno.test("PacedHttp: reports a response at once that breaks off within its body", async () => {
+Deno.test("PacedHttp: reports immediately that the connection broke off within the body of a response", async () => {
   await using api = await FaultyApi.start();
   api.faults = ["break in body"];
   await rejects(ask(api, 60_000), { message: "fetch failed" });
@@ -84,7 +84,7 @@ Deno.test("PacedHttp: cancels a request that still waits for a connection at its
   deepEqual(reasons, ["TimeoutError"]);
 });
 
-Deno.test("PacedHttp: delays no lease, also behind a proxy for many clusters", async () => {
+Deno.test("PacedHttp: does not count requests for Leases against the rate limit, also with the path prefix of a proxy", async () => {
   const never = new RequestRate({ qps: 0.001, burst: 0 });
   const request = requestBy("/clusters/c/apis/coordination.k8s.io/v1/namespaces/n/leases/l", (handler) => {
     handler.onResponseStart(undefined, 200, {});
@@ -115,7 +115,7 @@ Deno.test("PacedHttp: gives up after three attempts, and when Retry-After is lon
   equal(api.seen.length, 4);
 });
 
-Deno.test("PacedHttp: leaves a refusal by a PodDisruptionBudget to the drain", async () => {
+Deno.test("PacedHttp: passes HTTP 429 for an eviction on to the caller without a retry, when a PodDisruptionBudget refuses it", async () => {
   await using api = await FaultyApi.start();
   const kube = await warm(api);
   api.faults = [overBudget];
@@ -141,13 +141,13 @@ Deno.test("RequestRate: lets a burst through and the rest at its rate, in order 
   deepEqual([rate.take(1200), rate.take(1800)], [100, 0]);
 });
 
-Deno.test("RequestRate: saves up at most one burst", () => {
+Deno.test("RequestRate: saves up at most one burst of requests while idle", () => {
   const rate = new RequestRate({ qps: 10, burst: 2 });
   rate.take(0);
   deepEqual([1, 2, 3].map(() => rate.take(60_000)), [0, 0, 100]);
 });
 
-Deno.test("pooled: makes all clients of a process share one rate, except for leases", async () => {
+Deno.test("pooled: makes all clients of a process share one request rate, which does not delay Leases", async () => {
   await using api = await FaultyApi.start();
   const config = pooled(api.config, { qps: 4, burst: 1 });
   const kube = connectKube(config);

@@ -17,13 +17,13 @@ function polled(answers: string[], until = Date.now() + 10_000): () => Promise<s
     });
 }
 
-Deno.test("poll: reads until there is an answer, with what is missing as its heartbeat", async () => {
+Deno.test("poll: repeats the read until it returns an answer, and sends what is still missing as the heartbeat", async () => {
   const heartbeats: unknown[] = [];
   const answer = await inActivity(polled(["a", "b", "ready"]), { heartbeats });
   deepEqual([answer, heartbeats], ["ready", ["a", "b"]]);
 });
 
-Deno.test("poll: reads once more when the deadline has passed already", async () => {
+Deno.test("poll: reads once more before it fails, when the deadline has passed already", async () => {
   deepEqual(await inActivity(polled(["ready"], 0)), "ready");
   await rejects(inActivity(polled(["a"], 0)), { message: "late: a" });
 });
@@ -45,7 +45,7 @@ Deno.test("poll: sends heartbeats during a long read", async () => {
   deepEqual(await inActivity(work, { heartbeats }), "ready");
 });
 
-Deno.test("poll: waits for an unreachable API server when a deadline decides, and reports since when", async () => {
+Deno.test("poll: keeps waiting while the API server is unreachable, and reports the failed read in its heartbeats, if a deadline ends the wait", async () => {
   const heartbeats: { waitsFor: string; lookedAt: number }[] = [];
   let looks = 0;
   const look = (): Promise<{ answer: string }> =>

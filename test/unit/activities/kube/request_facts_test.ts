@@ -22,7 +22,7 @@ Deno.test("request facts: contain verb and resource, whatever object a request n
   deepEqual(facts.map(({ verb, resource }) => `${verb} ${resource}`), asked.map(([, , wanted]) => wanted));
 });
 
-Deno.test("request facts: each attempt has its status, 0 without a response", async () => {
+Deno.test("request facts: report the HTTP status of each attempt, and 0 for an attempt without a response", async () => {
   const told: RequestOutcome[] = [];
   const answers = [503, 200];
   const listening = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, () => {

@@ -23,7 +23,7 @@ function said(kube: FakeKube, autoscalerGroupName = "Workers-asg"): Promise<stri
 }
 
 for (const [form, status] of [["older", older], ["newer", newer]] as const) {
-  Deno.test(`fault G13: finds an autoscaler without a strategy by the ${form} form of its status`, async () => {
+  Deno.test(`fault G13: warns about a cluster-autoscaler without an AutoscalingStrategy, read from the ${form} form of its status`, async () => {
     match(
       await said(kubeWith(status)),
       /^cluster-autoscaler manages group "Workers-asg", and no AutoscalingStrategy lets Ostler pause the autoscaler: /,
@@ -32,7 +32,7 @@ for (const [form, status] of [["older", older], ["newer", newer]] as const) {
   });
 }
 
-Deno.test("fault G13: gives no warning for an autoscaler that a strategy holds, a stopped one, or a missing one", async () => {
+Deno.test("fault G13: does not warn about a cluster-autoscaler that an AutoscalingStrategy can pause, that has stopped, or that does not exist", async () => {
   const held = kubeWith(newer);
   held.put("autoscalingstrategies", { metadata: { name: "a" }, spec: { enabled: true } });
   equal(await said(held), "");
@@ -40,7 +40,7 @@ Deno.test("fault G13: gives no warning for an autoscaler that a strategy holds, 
   equal(await said(new FakeKube()), "");
 });
 
-Deno.test("fault G13: a user who may not read the status of the autoscaler gets no warning, and no failure", async () => {
+Deno.test("fault G13: gives no warning, and does not fail, when it is forbidden to read the status of cluster-autoscaler", async () => {
   const kube = kubeWith(newer);
   kube.onRequest = (line) => {
     if (line.startsWith("get configmaps")) throw answer(403, "Forbidden");

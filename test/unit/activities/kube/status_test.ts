@@ -24,7 +24,7 @@ const table: [number, string, boolean][] = [
 ];
 
 for (const [code, type, nonRetryable] of table) {
-  Deno.test(`attempting: sorts HTTP ${code} as ${type}, ${nonRetryable ? "final" : "retryable"}`, async () => {
+  Deno.test(`attempting: turns HTTP ${code} into failure ${type}, which is ${nonRetryable ? "final" : "retryable"}`, async () => {
     const failure = await sorted(answer(code, "Reason"));
     deepEqual([failure.type, failure.nonRetryable], [type, nonRetryable]);
   });
@@ -43,7 +43,7 @@ Deno.test("fault E14 attempting: retries after the pause that the API server ask
   deepEqual(await Promise.all(asked.map(pauseOf)), [30_000, 60_000, undefined, undefined, undefined]);
 });
 
-Deno.test("fault E14 attempting: a pause that the API server asks for is never shorter than that of the retries", async () => {
+Deno.test("fault E14 attempting: uses Retry-After of the API server only when it is longer than the pause of the retry policy", async () => {
   const pauses = await Promise.all(
     ["1", "15", "20"].map(async (after) =>
       (await sorted(new ApiException(429, "busy", "{}", { "retry-after": after }))).nextRetryDelay
@@ -67,7 +67,7 @@ Deno.test("attempting: never quotes a response that may contain what was sent", 
   }
 });
 
-Deno.test("attempting: retries and quotes the refusal of a policy whose parameters are not visible yet", async () => {
+Deno.test("attempting: retries, and quotes, the refusal of a ValidatingAdmissionPolicy whose parameters do not exist yet", async () => {
   const policy =
     "ValidatingAdmissionPolicy 'limit-hands.ostler.dev' with binding 'limit-hands.ostler.dev' denied request";
   const said = `pods "hand" is forbidden: ${policy}: failed to configure binding: no params found for policy binding`;
@@ -100,7 +100,7 @@ Deno.test("attempting: names the cause of a failed fetch", async () => {
   equal((await sorted(networkErrors[2])).message, "Failed to do it: other side closed");
 });
 
-Deno.test("attempting: passes on sorted failures, cancellations and bugs", async () => {
+Deno.test("attempting: rethrows its own failures, cancellations and programming errors unchanged", async () => {
   for (const error of [refused("ProfileInvalid", "no"), new CancelledFailure("stop"), new RangeError("a bug")]) {
     await rejects(attempting("do it", () => Promise.reject(error)), (passed) => passed === error);
   }
@@ -112,7 +112,7 @@ Deno.test("ifFound: returns undefined for a missing object and passes everything
   await rejects(ifFound(Promise.reject(answer(403, "Forbidden"))), (error) => statusOf(error) === 403);
 });
 
-Deno.test("attempting: treats an error of the caller as a bug, whatever code it has", async () => {
+Deno.test("attempting: rethrows a TypeError of the caller unchanged, even if it has an error code like a network error", async () => {
   const fault = Object.assign(new TypeError("The argument must be of type string"), { code: "ERR_INVALID_ARG_TYPE" });
   await rejects(attempting("do it", () => Promise.reject(fault)), fault);
   const untrusted = Object.assign(new Error("altname"), { code: "ERR_TLS_CERT_ALTNAME_INVALID" });

@@ -46,7 +46,7 @@ Deno.test("K23 ensureControlPlaneAnnounced: annotates an upgraded control plane 
   }
 });
 
-Deno.test("K23 ensureControlPlaneAnnounced: waits for the kubelet, because the annotation lets workers begin", async () => {
+Deno.test("K23 ensureControlPlaneAnnounced: is retried until the kubelet runs the new version, because the annotation lets the upgrade of workers begin", async () => {
   const stage = new UpgradeStage();
   await rejects(announce(stage), {
     type: "ApiUnavailable",
@@ -59,7 +59,7 @@ Deno.test("K23 ensureControlPlaneAnnounced: waits for the kubelet, because the a
   equal(announced(stage), "components-0");
 });
 
-Deno.test("ensureControlPlaneAnnounced: is moot for a node that was deleted, also if another one has its name", async () => {
+Deno.test("ensureControlPlaneAnnounced: fails finally when the node was deleted, also if a new node has its name", async () => {
   const stage = new UpgradeStage();
   stage.runs(node, desired);
   await rejects(announce(stage, { uid: "other" }), moot);
@@ -67,7 +67,7 @@ Deno.test("ensureControlPlaneAnnounced: is moot for a node that was deleted, als
   deepEqual(stage.kube.writes, []);
 });
 
-Deno.test("ensureControlPlaneAnnounced: refuses a worker", async () => {
+Deno.test("ensureControlPlaneAnnounced: refuses a node that is not a control plane", async () => {
   const stage = new UpgradeStage();
   stage.worker("w-1", desired);
   const refusal = { type: "ControlPlaneRefused", nonRetryable: true };
@@ -96,7 +96,7 @@ function cordonOf({ kube }: UpgradeStage): [unknown, string | undefined] {
   return [found?.["spec"], found?.metadata.annotations?.["ostler.dev/cordoned-by"]];
 }
 
-Deno.test("K23 ensureControlPlaneUncordoned: ends only the cordon of its own upgrade, which no run of a group ends", async () => {
+Deno.test("K23 ensureControlPlaneUncordoned: removes only the cordon of the same upgrade and node, which no ScalingGroup's rollout removes", async () => {
   const stage = new UpgradeStage();
   const before = cordonOf(stage);
   await empty(stage);
@@ -113,7 +113,7 @@ Deno.test("K23 ensureControlPlaneUncordoned: ends only the cordon of its own upg
   }
 });
 
-Deno.test("K23 ensureUpgradeEnded: ends every cordon of an upgrade whose NodeVersion was deleted, and no other", async () => {
+Deno.test("K23 ensureUpgradeEnded: uncordons the nodes that an upgrade has cordoned, after its NodeVersion was deleted, and no other nodes", async () => {
   const stage = new UpgradeStage();
   const before = cordonOf(stage);
   await empty(stage);
@@ -139,7 +139,7 @@ function report(stage: UpgradeStage, reason: string, message = "m"): Promise<voi
   return inActivity(() => ensureUpgradeReported(stage.client, { object, standing: { reason, message } }));
 }
 
-Deno.test("ensureUpgradeReported: writes its condition beside the others, and one Event for each new reason", async () => {
+Deno.test("ensureUpgradeReported: sets condition KubernetesUpgraded, keeps other conditions, and sends one Event for each new reason", async () => {
   const stage = new UpgradeStage();
   const ready = { type: "Ready", status: "True", reason: "AllNodesCurrent", message: "", lastTransitionTime: "x" };
   Object.assign(stage.kube.get("nodeversions", "v")?.["status"] ?? {}, { conditions: [ready], budget: 1 });
@@ -169,7 +169,7 @@ Deno.test("ensureUpgradeReported: writes its condition beside the others, and on
   ]);
 });
 
-Deno.test("fault E4 ensureUpgradeReported: keeps a cancellation until a person asks for another upgrade", async () => {
+Deno.test("fault E4 ensureUpgradeReported: keeps an upgrade cancelled until a person requests another version, other components or a retry", async () => {
   const stage = new UpgradeStage();
   const version = (): NodeVersion => NodeVersion.parse(stage.kube.get("nodeversions", "v"));
   deepEqual(upgradeStateOf(version()), { state: "Possible", says: "" });

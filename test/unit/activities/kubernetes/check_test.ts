@@ -34,7 +34,7 @@ Deno.test("checkUpgrade: finds nothing in a healthy cluster", async () => {
   deepEqual(stage.kube.writes, []);
 });
 
-Deno.test("checkUpgrade: is moot when the version, the components or the NodeVersion changed", async () => {
+Deno.test("checkUpgrade: fails as GenerationStale when the version, the components or the NodeVersion changed", async () => {
   const moot = { type: "GenerationStale", nonRetryable: true };
   const stage = new UpgradeStage();
   stage.want("v1.36.2");
@@ -60,7 +60,7 @@ Deno.test("removedIn: returns used APIs that are removed up to the version", () 
   for (const [line, is] of rows) deepEqual(removedIn(`a 1\n${line}\nb 2`, desired), is, line);
 });
 
-Deno.test("checkUpgrade: stops for a used API that the version removes, whichever API server served it", async () => {
+Deno.test("checkUpgrade: blocks the upgrade when clients use an API that the version removes, whichever API server has served it", async () => {
   const stage = new UpgradeStage();
   serve(stage, "192.0.2.1", "192.0.2.2");
   stage.kube.metricsOf = (server) => {
@@ -72,7 +72,7 @@ Deno.test("checkUpgrade: stops for a used API that the version removes, whicheve
   match(finding?.message ?? "", /flowschemas of .*v1beta3; prioritylevelconfigurations of .*; change these clients/);
 });
 
-Deno.test("checkUpgrade: an API server that does not answer is reported, unless none can be reached directly", async () => {
+Deno.test("checkUpgrade: reports an API server whose metrics cannot be read, unless none can be reached directly", async () => {
   const stage = new UpgradeStage();
   serve(stage, "192.0.2.1", "192.0.2.2");
   const silent: string[] = ["https://192.0.2.2:6443"];
@@ -104,7 +104,7 @@ Deno.test("checkUpgrade: sends its credentials to no address that another Endpoi
   deepEqual(asked, [undefined, "https://192.0.2.1:6443", "https://192.0.2.2:6443"]);
 });
 
-Deno.test("checkUpgrade: is retried for a while when the metrics are denied or unavailable", async () => {
+Deno.test("checkUpgrade: fails with a retryable error when reading the metrics is denied or unavailable", async () => {
   for (const [status, type] of [[403, "AccessDenied"], [503, "ApiUnavailable"]] as const) {
     const stage = new UpgradeStage();
     stage.kube.metricsOf = () => {
@@ -150,7 +150,7 @@ Deno.test("checkUpgrade: stops for a pod on a control plane that can never be ev
   match((await check(twice))[0]?.message ?? "", /a\/dns is covered by more than one PodDisruptionBudget/);
 });
 
-Deno.test("checkUpgrade: does not stop for a budget that can allow an eviction later, or whose status is old", async () => {
+Deno.test("checkUpgrade: does not block the upgrade for a PodDisruptionBudget that can allow an eviction later, or whose status is outdated", async () => {
   const budgets: Budget[] = [
     { expectedPods: 2, desiredHealthy: 1, disruptionsAllowed: 0 },
     { ...full, disruptionsAllowed: 1 },

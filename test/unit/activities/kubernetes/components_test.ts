@@ -14,7 +14,7 @@ function faultIn(list: unknown): string {
   return "fault" in read ? read.fault : "";
 }
 
-Deno.test("componentsIn: returns the programs of a list, and leaves out archives, data URLs and other files", () => {
+Deno.test("componentsIn: returns the programs in a components list, and leaves out archives, data URLs and other files", () => {
   const others = [
     entry("crictl", { url: `${url}/crictl.tar.gz`, installPath: "/opt/bin", extract: true }),
     entry("cni", { installPath: "/opt/cni/bin", extract: true }),
@@ -30,7 +30,7 @@ Deno.test("componentsIn: returns the programs of a list, and leaves out archives
   });
 });
 
-Deno.test("componentsIn: reads the keys of Constellation's versions: as Go names them, and as it writes them now", () => {
+Deno.test("componentsIn: accepts the field names of each Constellation version: Go names, snake case and camel case", () => {
   const [at, path] = [`${url}/kubeadm`, "/run/state/bin/kubeadm"];
   const archive = { URL: `${url}/kubelet`, Hash: hash, InstallPath: "/run/state/bin/kubelet", Extract: true };
   const forms = [
@@ -45,7 +45,7 @@ Deno.test("componentsIn: reads the keys of Constellation's versions: as Go names
   }
 });
 
-Deno.test("componentsIn: refuses a list without kubeadm and kubelet, or with fields that no argument may have", () => {
+Deno.test("componentsIn: refuses a list without kubeadm or kubelet, and a malformed hash, path or URL, and quotes no value", () => {
   const wrong: [RegExp, unknown][] = [
     [/not a JSON list/, "["],
     [/not a JSON list/, { kubeadm }],

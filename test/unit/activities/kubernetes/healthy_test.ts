@@ -35,7 +35,7 @@ function upgraded(): UpgradeStage {
   return stage;
 }
 
-Deno.test("K23 awaitControlPlaneHealthy: ends when all parts run the version", async () => {
+Deno.test("K23 awaitControlPlaneHealthy: succeeds when all components of the control plane run the version, and the node and etcd are healthy", async () => {
   const stage = upgraded();
   const [isHealthy, says] = await evidence(stage);
   equal(isHealthy, true);
@@ -46,7 +46,7 @@ Deno.test("K23 awaitControlPlaneHealthy: ends when all parts run the version", a
   deepEqual(stage.kube.writes, []);
 });
 
-Deno.test("K23 awaitControlPlaneHealthy: needs the kubelet's version only if asked", async () => {
+Deno.test("K23 awaitControlPlaneHealthy: requires the new version of the kubelet only on request", async () => {
   const stage = upgraded();
   stage.kubelet(node, current);
   deepEqual(await evidence(stage), [false, "the kubelet reports v1.35.3"]);
@@ -56,15 +56,23 @@ Deno.test("K23 awaitControlPlaneHealthy: needs the kubelet's version only if ask
 type Fault = [what: string, text: string, change: (stage: UpgradeStage) => void];
 
 const faults: Fault[] = [
-  ["a part of the earlier version", "API server runs v1.35.3", (stage) => stage.part(node, "kube-apiserver", current)],
-  ["a later version", "scheduler runs v1.36.2", (stage) => stage.part(node, "kube-scheduler", "v1.36.2")],
   [
-    "a missing part",
+    "a component of the earlier version",
+    "API server runs v1.35.3",
+    (stage) => stage.part(node, "kube-apiserver", current),
+  ],
+  [
+    "a component of a later version",
+    "scheduler runs v1.36.2",
+    (stage) => stage.part(node, "kube-scheduler", "v1.36.2"),
+  ],
+  [
+    "a missing component",
     "scheduler runs an unknown version",
     (stage) => stage.kube.remove("pods", `kube-scheduler-${node}`, "kube-system"),
   ],
   [
-    "a part that is not Ready",
+    "a component that is not Ready",
     "controller manager is not Ready",
     (stage) => stage.part(node, "kube-controller-manager", desired, { isReady: false }),
   ],
@@ -73,11 +81,11 @@ const faults: Fault[] = [
     Object.assign(stage.kube.get("nodes", node)?.["status"] ?? {}, { conditions });
   }],
   [
-    "a member that does not respond",
+    "an etcd member that does not respond",
     'member "workers-1" does not respond: timeout',
     (stage) => stage.etcd.silent("m-workers-1"),
   ],
-  ["etcd without an answer", "etcd does not answer", (stage) => {
+  ["that etcd does not answer", "etcd does not answer", (stage) => {
     stage.etcd.silence = "etcd does not answer";
   }],
 ];
@@ -90,19 +98,19 @@ for (const [what, text, change] of faults) {
   });
 }
 
-Deno.test("K27 awaitControlPlaneHealthy: the problem of another member is not that of this one", async () => {
+Deno.test("K27 awaitControlPlaneHealthy: succeeds when only the etcd member of another control plane is unhealthy", async () => {
   const stage = upgraded();
   stage.etcd.silent("m-workers-2");
   equal((await evidence(stage))[0], true);
 });
 
-Deno.test("awaitControlPlaneHealthy: counts the kubelet alone if Ostler has no access to etcd", async () => {
+Deno.test("awaitControlPlaneHealthy: succeeds without a check of etcd when Ostler has no access to etcd", async () => {
   const stage = upgraded();
   stage.etcd.fault = refused("EtcdAccessMissing", "Failed to reach etcd: the Secret does not exist");
   equal((await evidence(stage))[0], true);
 });
 
-Deno.test("awaitControlPlaneHealthy: is moot for another node of this name", async () => {
+Deno.test("awaitControlPlaneHealthy: fails as MachineGone when the node was deleted, or another node has its name", async () => {
   const moot = { type: "MachineGone", nonRetryable: true };
   const stage = upgraded();
   await rejects(wait(stage, { uid: "other" }), moot);
@@ -110,7 +118,7 @@ Deno.test("awaitControlPlaneHealthy: is moot for another node of this name", asy
   await rejects(wait(stage), moot);
 });
 
-Deno.test("awaitControlPlaneHealthy: returns the time of an outage instead of a failure", async () => {
+Deno.test("awaitControlPlaneHealthy: at its deadline, returns the duration of an API outage instead of an unhealthy verdict", async () => {
   const stage = upgraded();
   stage.kubelet(node, current);
   let isAway = true;

@@ -59,7 +59,7 @@ function answering(kube: FakeKube, message: string, exitCode = 0): void {
   };
 }
 
-Deno.test("awaitUpgradeOrdered: makes one pod with the components as arguments, reads its result, and removes it", async () => {
+Deno.test("awaitUpgradeOrdered: creates one pod with the components as arguments, reads its result, and deletes the pod", async () => {
   const kube = kubeWith();
   answering(kube, JSON.stringify(told));
   deepEqual(await give(kube), { outcome: "Done", message: "v1.36.1 is on this node" });
@@ -67,7 +67,7 @@ Deno.test("awaitUpgradeOrdered: makes one pod with the components as arguments, 
   deepEqual(kube.all("pods"), []);
 });
 
-Deno.test("awaitUpgradeOrdered: its pod has the form of a hand, runs the script of upgrades, and takes only arguments", () => {
+Deno.test("awaitUpgradeOrdered: its pod runs upgrade.sh, and passes verb, version, deadline and components only as arguments", () => {
   const asked = order();
   const hand = upgradeHandOf(asked, [{ path: "/opt/bin/kubeadm", hash, url: "https://dl.k8s.io/kubeadm" }]);
   deepEqual(hand.args(asked.until), [
@@ -79,7 +79,7 @@ Deno.test("awaitUpgradeOrdered: its pod has the form of a hand, runs the script 
   equal(new Hand({ kube: kubeWith().client, image }, hand).name, hand.name);
 });
 
-Deno.test("awaitUpgradeOrdered: is moot if the version, the components or the node changed since the survey", async () => {
+Deno.test("awaitUpgradeOrdered: fails finally, and creates no pod, if the version, the components or the node changed since the survey", async () => {
   const others = [
     kubeWith(list, "v1.36.2"),
     kubeWith(`${list} `),
@@ -93,7 +93,7 @@ Deno.test("awaitUpgradeOrdered: is moot if the version, the components or the no
   await rejects(give(kubeWith(), { uid: "of-before" }), { type: "MachineGone" });
 });
 
-Deno.test("awaitUpgradeOrdered: waits for an order that already has a pod, also for its next pod, even if something else is desired by now", async () => {
+Deno.test("awaitUpgradeOrdered: continues with the existing pod of its order, and with the pod that replaces it, even if the desired version has changed", async () => {
   const kube = kubeWith();
   const asked = order({ verb: "Apply" });
   const { components: own = [] } = componentsIn(list) as { components?: Component[] };
@@ -109,7 +109,7 @@ Deno.test("awaitUpgradeOrdered: waits for an order that already has a pod, also 
   deepEqual(upgradeHandOf(asked, componentsOfHand(pod) ?? []).args(asked.until), args);
 });
 
-Deno.test("awaitUpgradeOrdered: takes no components from a pod whose arguments have another form", async () => {
+Deno.test("awaitUpgradeOrdered: ignores components in the arguments of an existing pod when the arguments are malformed", async () => {
   for (const args of [[], ["Apply"], [..."vvvvv", "/opt/bin/kubeadm sha256:0 https://ada:secret@dl.k8s.io/kubeadm"]]) {
     const kube = kubeWith(list, "v1.36.2");
     const metadata = { namespace: "ostler-hands", name: upgradeNameOf(order()) };
@@ -118,7 +118,7 @@ Deno.test("awaitUpgradeOrdered: takes no components from a pod whose arguments h
   }
 });
 
-Deno.test("awaitUpgradeOrdered: refuses arguments and components of an unexpected form", async () => {
+Deno.test("awaitUpgradeOrdered: refuses malformed arguments and components", async () => {
   const wrong: Partial<UpgradeOrder>[] = [
     ...["1.36.1", "v1.36", "v1.36.1; reboot", "v1.36.1\n", "--help", "v2.0.0", ""].map((version) => ({ version })),
     ...[{ node: "../x" }, { token: "A" }, { verb: "Shell" as never }, { uid: "" }, { until: NaN }, { digest: "" }],
@@ -140,7 +140,7 @@ Deno.test("awaitUpgradeOrdered: refuses arguments and components of an unexpecte
   });
 });
 
-Deno.test("awaitUpgradeOrdered: each attempt, verb, content and node has its own pod", () => {
+Deno.test("awaitUpgradeOrdered: uses another pod for each attempt, verb, content and node, and the same pod for another deadline", () => {
   const names = [{}, { token: "t-2" }, { verb: "Apply" as const }, { digest: "d" }, { uid: "u" }].map((overrides) =>
     upgradeNameOf(order(overrides))
   );
@@ -148,7 +148,7 @@ Deno.test("awaitUpgradeOrdered: each attempt, verb, content and node has its own
   equal(upgradeNameOf(order({ until: 1 })), names[0]);
 });
 
-Deno.test("awaitUpgradeOrdered: continues a lost order with another pod, whatever it does, and reports Unknown in the end", async () => {
+Deno.test("awaitUpgradeOrdered: replaces a pod that ended without a result, for each verb, and finally returns Unknown", async () => {
   for (const verb of ["Apply", "Kubelet"] as const) {
     const kube = kubeWith();
     const hand = new Hand({ kube: kube.client, image }, upgradeHandOf(order({ verb }), []));
@@ -165,7 +165,7 @@ Deno.test("awaitUpgradeOrdered: continues a lost order with another pod, whateve
   }
 });
 
-Deno.test("upgradeVerdictIn: reads only the output format of hands, without control characters, tokens and credentials", () => {
+Deno.test("upgradeVerdictIn: accepts only a well-formed result of the pod, and removes control characters, tokens and credentials from its message", () => {
   const said = (more: object): string => JSON.stringify({ ...told, ...more });
   const hostile = [
     ...["", "null", "[]", "{", "x".repeat(5000), said({ message: "x".repeat(4096) }), said({ extra: 1 })],
@@ -190,7 +190,7 @@ const renewal = {
   until: Date.now() + 600_000,
 };
 
-Deno.test("awaitRenewalOrdered: makes one pod that takes no components, reads its result, and removes it", async () => {
+Deno.test("awaitRenewalOrdered: creates one pod without components, reads its result, and deletes the pod", async () => {
   const kube = kubeWith();
   let args: string[] = [];
   answering(kube, JSON.stringify({ ...told, message: "renewed" }));
@@ -216,7 +216,7 @@ Deno.test("awaitRenewalOrdered: refuses an invalid order, and every order while 
   await rejects(give({}, ""), { type: "HandsMissing" });
 });
 
-Deno.test("upgradeVerdictIn: knows the refusals of a renewal", () => {
+Deno.test("upgradeVerdictIn: accepts the refusals AuthorityExternal and RestartFailed of a certificate renewal", () => {
   for (const reason of ["AuthorityExternal", "RestartFailed"] as const) {
     deepEqual(upgradeVerdictIn(JSON.stringify({ outcome: "Refused", reason, message: "m" })), {
       ...{ outcome: "Refused", reason, message: "m" },

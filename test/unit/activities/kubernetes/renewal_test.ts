@@ -101,7 +101,7 @@ async function dueOf(scene: Scene): Promise<string[]> {
   return (await scene.look()).controlPlanes.filter(({ due }) => due !== "").map((each) => each.node);
 }
 
-Deno.test("surveyRenewal: returns which control planes show a certificate in its last third", async () => {
+Deno.test("surveyRenewal: returns each control plane with a certificate in the last third of its lifetime", async () => {
   const scene = new Scene();
   const seen = await scene.look();
   match(seen.controlPlanes[0]?.due ?? "", /^(API server of node|etcd of) "workers-1", which expires at 20/);
@@ -117,7 +117,7 @@ Deno.test("surveyRenewal: returns which control planes show a certificate in its
   });
 });
 
-Deno.test("surveyRenewal: of a control plane only the servers of kubeadm count", async () => {
+Deno.test("surveyRenewal: ignores certificates of kubelets, of an etcd elsewhere, and of servers that could not be read", async () => {
   const scene = new Scene();
   const expired = record("Kubelet", "workers-2", scene.at(10250, "workers-2"));
   const elsewhere = record("Etcd", "workers-3", "workers-3:2379");
@@ -127,7 +127,7 @@ Deno.test("surveyRenewal: of a control plane only the servers of kubeadm count",
   deepEqual(await dueOf(scene), [node]);
 });
 
-Deno.test("surveyRenewal: recognizes its own slot, and ignores that of an upgrade", async () => {
+Deno.test("surveyRenewal: treats a control plane as under way when the renewal has a slot for it, and not when an upgrade has one", async () => {
   const scene = new Scene();
   const keeper = { kube: scene.client, profileNamespace: "profiles" };
   const order = { machine: "workers-2", limit: 2, of: "ControlPlanes", until: Date.now() + dayMs } as const;
@@ -139,7 +139,7 @@ Deno.test("surveyRenewal: recognizes its own slot, and ignores that of an upgrad
   deepEqual(await underWay(), ["workers-3"]);
 });
 
-Deno.test("surveyRenewal: reports what prevents orders, the setting of a person, and a deleted NodeVersion", async () => {
+Deno.test("surveyRenewal: reports what prevents a renewal, the value of the renew-certificates annotation, and that the NodeVersion was deleted", async () => {
   const scene = new Scene();
   equal((await scene.look(false)).trouble?.reason, "HandsMissing");
   scene.configMap("kubeadm-config", {});
@@ -153,7 +153,7 @@ Deno.test("surveyRenewal: reports what prevents orders, the setting of a person,
   deepEqual(await surveyRenewal(scene.reader(), { object: scene.object }), { state: "Gone" });
 });
 
-Deno.test("ensureCertificatesRead: reads the servers of one control plane at once, although they were read just now", async () => {
+Deno.test("ensureCertificatesRead: reads all certificates of one control plane immediately, although the records are recent", async () => {
   const scene = new Scene();
   const group = { "constellation.edgeless.systems/scaling-group-id": "projects/p/groups/workers" };
   for (const { metadata, ...stored } of scene.kube.all("nodes")) {
@@ -176,7 +176,7 @@ Deno.test("ensureCertificatesRead: reads the servers of one control plane at onc
   deepEqual(await dueOf(scene), ["workers-2", "workers-3"]);
 });
 
-Deno.test("ensureCertificatesRead: is retried after a conflict, and moot for another node of this name", async () => {
+Deno.test("ensureCertificatesRead: fails with a retryable error after a conflict, and as MachineGone when another node has the name", async () => {
   const scene = new Scene();
   scene.renews();
   await rejects(scene.read({ uid: "other" }), { type: "MachineGone" });
@@ -186,7 +186,7 @@ Deno.test("ensureCertificatesRead: is retried after a conflict, and moot for ano
   await rejects(scene.read(), { type: "ApiUnavailable", nonRetryable: false });
 });
 
-Deno.test("awaitCertificatesRenewed: ends when all pods restarted and the servers show the new certificates", async () => {
+Deno.test("awaitCertificatesRenewed: succeeds when all pods restarted and the servers show the new certificates", async () => {
   const scene = new Scene();
   scene.renews();
   const seen = await scene.wait();
@@ -204,10 +204,10 @@ const faults: [what: string, text: RegExp, change: (scene: Scene) => void][] = [
   ["a server that does not answer", /^cannot read the certificate of API server of node "workers-1": away/, (scene) => {
     scene.shown.set(scene.at(6443), { unknown: "away" });
   }],
-  ["a previous pod", /^scheduler did not restart with its new certificates$/, (scene) => {
+  ["a pod that did not restart", /^scheduler did not restart with its new certificates$/, (scene) => {
     scene.part(node, "kube-scheduler", current);
   }],
-  ["a pod of an earlier renewal", /^etcd did not restart with its new certificates$/, (scene) => {
+  ["a pod that restarted for an earlier renewal", /^etcd did not restart with its new certificates$/, (scene) => {
     scene.part(node, "etcd", current, { renewed: "1700000000" });
   }],
   ["a missing pod", /^scheduler runs an unknown version$/, (scene) => {
@@ -216,7 +216,11 @@ const faults: [what: string, text: RegExp, change: (scene: Scene) => void][] = [
   ["a pod that is not Ready", /^API server is not Ready$/, (scene) => {
     scene.part(node, "kube-apiserver", current, { renewed: mark, isReady: false });
   }],
-  ["a silent member", /^member "workers-1" does not respond/, (scene) => scene.etcd.silent("m-workers-1")],
+  [
+    "an etcd member that does not respond",
+    /^member "workers-1" does not respond/,
+    (scene) => scene.etcd.silent("m-workers-1"),
+  ],
 ];
 
 for (const [what, text, change] of faults) {
@@ -230,7 +234,7 @@ for (const [what, text, change] of faults) {
   });
 }
 
-Deno.test("awaitCertificatesRenewed: needs no etcd on the node, and no server that could not be read before", async () => {
+Deno.test("awaitCertificatesRenewed: succeeds on a node without etcd, and ignores a server that could not be read before the renewal either", async () => {
   const scene = new Scene();
   scene.renews();
   scene.kube.remove("pods", `etcd-${node}`, "kube-system");
@@ -240,7 +244,7 @@ Deno.test("awaitCertificatesRenewed: needs no etcd on the node, and no server th
   ok(JSON.stringify(await scene.wait()).includes('"isHealthy":true'));
 });
 
-Deno.test("ensureRenewalReported: writes a condition with an Event for each new reason, and keeps the records", async () => {
+Deno.test("ensureRenewalReported: writes a condition, sends an Event for each new reason, and keeps the certificate records in the status", async () => {
   const scene = new Scene();
   const report = (reason: string): Promise<void> =>
     inActivity(() =>

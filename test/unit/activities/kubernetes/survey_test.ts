@@ -22,7 +22,7 @@ async function plane(stage: UpgradeStage, node = "workers-1"): Promise<ControlPl
   return (await look(stage)).controlPlanes.find((each) => each.node === node);
 }
 
-Deno.test("K23 surveyUpgrade: returns what is asked, and what each control plane and the other nodes run", async () => {
+Deno.test("K23 surveyUpgrade: returns the desired version, the version of each control plane, and the oldest and newest version of the workers", async () => {
   const stage = new UpgradeStage();
   stage.worker("w-1", "v1.34.2");
   stage.worker("w-2", "v1.35.3-vendor.1");
@@ -43,7 +43,7 @@ Deno.test("K23 surveyUpgrade: returns what is asked, and what each control plane
   deepEqual(controlPlanes.map(({ isLeader }) => isLeader), [true, false, false]);
 });
 
-Deno.test("surveyUpgrade: is Gone for a NodeVersion that was or is being deleted", async () => {
+Deno.test("surveyUpgrade: returns Gone when the NodeVersion does not exist or is being deleted", async () => {
   const stage = new UpgradeStage();
   const { metadata } = stage.kube.get("nodeversions", "v") ?? {};
   Object.assign(metadata ?? {}, { deletionTimestamp: "2026-01-01T00:00:00Z" });
@@ -139,7 +139,7 @@ for (const [what, reason, text, change] of troubles) {
   });
 }
 
-Deno.test("surveyUpgrade: reports HandsMissing without an image of the hands", async () => {
+Deno.test("surveyUpgrade: reports HandsMissing when setting hands-image is empty", async () => {
   const { trouble } = await look(new UpgradeStage(), false);
   equal(trouble?.reason, "HandsMissing");
   match(
@@ -148,12 +148,12 @@ Deno.test("surveyUpgrade: reports HandsMissing without an image of the hands", a
   );
 });
 
-Deno.test("fault K23 surveyUpgrade: has the same fingerprint on workers with and without hands, so that neither ends a wait of the other", async () => {
+Deno.test("fault K23 surveyUpgrade: returns the same fingerprint whether or not setting hands-image is set, so that workers with different settings do not wake each other", async () => {
   const stage = new UpgradeStage();
   equal((await look(stage, false)).fingerprint, (await look(stage)).fingerprint);
 });
 
-Deno.test("K23 surveyUpgrade: the components of a control plane are as old as its oldest part", async () => {
+Deno.test("K23 surveyUpgrade: returns the version of the oldest component as the version of a control plane", async () => {
   const stage = new UpgradeStage();
   stage.part("workers-1", "kube-apiserver", `${desired}@sha256:${"b".repeat(64)}`);
   equal((await plane(stage))?.components, current);
@@ -168,7 +168,7 @@ function slot(stage: UpgradeStage, key: string): void {
   stage.kube.put("configmaps", { metadata, data: { [key]: "2026-01-01T00:00:00.000Z" } });
 }
 
-Deno.test("K23 surveyUpgrade: a control plane is under way while the upgrade has its slot, whatever marks its node has", async () => {
+Deno.test("K23 surveyUpgrade: treats a control plane as under way only while this upgrade has a slot for it, whatever annotations the node has", async () => {
   const stage = new UpgradeStage();
   const underWay = async (): Promise<boolean[]> =>
     (await look(stage)).controlPlanes.map(({ isUnderWay }) => isUnderWay);
@@ -184,7 +184,7 @@ Deno.test("K23 surveyUpgrade: a control plane is under way while the upgrade has
   deepEqual(await underWay(), [false, true, false]);
 });
 
-Deno.test("surveyUpgrade: reports the cordon of the upgrade, also on a node cordoned before", async () => {
+Deno.test("surveyUpgrade: reports a node as cordoned by the upgrade, also if the node was already cordoned before", async () => {
   const stage = new UpgradeStage();
   const mark = (node: string, annotations: Record<string, string>): void =>
     void Object.assign(stage.kube.get("nodes", node)?.metadata ?? {}, { annotations });
@@ -195,7 +195,7 @@ Deno.test("surveyUpgrade: reports the cordon of the upgrade, also on a node cord
   deepEqual((await look(stage)).controlPlanes.map(({ isCordoned }) => isCordoned), [false, true, true]);
 });
 
-Deno.test("surveyUpgrade: a cordon counts only in the cluster that set it, and a cordon from before the cluster had a name counts too", async () => {
+Deno.test("surveyUpgrade: counts a cordon only in the cluster that its annotation names, and in each cluster if the annotation names none", async () => {
   const stage = new UpgradeStage();
   const of = async (cluster: string): Promise<boolean[]> => {
     const seen = await surveyUpgrade(readerOf(stage), { object: { cluster, ...stage.object } });
@@ -208,28 +208,28 @@ Deno.test("surveyUpgrade: a cordon counts only in the cluster that set it, and a
   deepEqual([await of("east"), await of("west")], [[true, true, false], [false, true, false]]);
 });
 
-Deno.test("surveyUpgrade: a control plane under way may lack a static pod for a moment", async () => {
+Deno.test("surveyUpgrade: tolerates a missing static pod on a control plane whose upgrade is under way", async () => {
   const stage = new UpgradeStage();
   slot(stage, "kube-system_upgrade-kubernetes.v_workers-3");
   stage.kube.remove("pods", "kube-scheduler-workers-3", "kube-system");
   deepEqual([(await look(stage)).trouble, (await plane(stage, "workers-3"))?.components], [null, ""]);
 });
 
-Deno.test("surveyUpgrade: knows no leader while etcd does not answer, and does not fail", async () => {
+Deno.test("surveyUpgrade: returns no leader, and does not fail, while etcd does not answer", async () => {
   const stage = new UpgradeStage();
   stage.etcd.fault = unavailable("Failed to survey etcd: no endpoint responds");
   const { controlPlanes, trouble } = await look(stage);
   deepEqual([controlPlanes.some(({ isLeader }) => isLeader), trouble], [false, null]);
 });
 
-Deno.test("surveyUpgrade: two nodes with one provider ID are in no group", async () => {
+Deno.test("surveyUpgrade: assigns a node to no group when another node has the same provider ID", async () => {
   const stage = new UpgradeStage();
   const { providerID } = stage.kube.get("nodes", "workers-1")?.["spec"] as { providerID: string };
   stage.kube.put("nodes", { metadata: { name: "twin" }, spec: { providerID } });
   equal((await plane(stage))?.group, "");
 });
 
-Deno.test("surveyUpgrade: digest and fingerprint change only with the fields that they describe", async () => {
+Deno.test("surveyUpgrade: changes its digest only with version and components, and its fingerprint also with approval and retry", async () => {
   const stage = new UpgradeStage();
   const first = await look(stage);
   deepEqual(await look(stage), first);
@@ -242,7 +242,7 @@ Deno.test("surveyUpgrade: digest and fingerprint change only with the fields tha
   notEqual((await look(stage)).digest, first.digest);
 });
 
-Deno.test("surveyUpgrade: lists no kind of objects as a whole except nodes and groups, and writes nothing", async () => {
+Deno.test("surveyUpgrade: lists only nodes and ScalingGroups, and writes nothing", async () => {
   const stage = new UpgradeStage();
   const lists = new Set<string>();
   stage.kube.onRequest = (request) => void (request.startsWith("list ") && lists.add(request.trim()));
@@ -250,7 +250,7 @@ Deno.test("surveyUpgrade: lists no kind of objects as a whole except nodes and g
   deepEqual([[...lists].sort(), stage.kube.writes], [["list nodes", "list scalinggroups"], []]);
 });
 
-Deno.test("surveyUpgrade: is retried when the API server does not answer", async () => {
+Deno.test("surveyUpgrade: fails with a retryable error when the API server does not answer", async () => {
   const stage = new UpgradeStage();
   stage.kube.onRequest = (request) => {
     if (request === "get configmaps kube-system/kubeadm-config") throw answer(503, "ServiceUnavailable");
@@ -258,7 +258,7 @@ Deno.test("surveyUpgrade: is retried when the API server does not answer", async
   await rejects(look(stage), { type: "ApiUnavailable", nonRetryable: false });
 });
 
-Deno.test("awaitUpgradeChanged: ends with a change, with the deletion of the NodeVersion, and at its deadline", async () => {
+Deno.test("awaitUpgradeChanged: ends after a change, after the deletion of the NodeVersion, and at its deadline", async () => {
   const stage = new UpgradeStage();
   const { fingerprint } = await look(stage);
   const wait = (until: number): Promise<void> =>

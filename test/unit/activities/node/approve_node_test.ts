@@ -70,7 +70,7 @@ function approvalIn(kube: FakeKube): unknown {
   return kube.get("certificatesigningrequests", "csr")?.["status"];
 }
 
-Deno.test("approveNode: approves the node that a machine of the token's pool awaits, with the reason", async () => {
+Deno.test("approveNode: approves a certificate request when a machine in the pool of its token waits for that node, and writes the reason", async () => {
   const kube = cluster({});
   deepEqual(await judge(kube), { is: "Approved" });
   deepEqual(approvalIn(kube), {
@@ -82,7 +82,7 @@ Deno.test("approveNode: approves the node that a machine of the token's pool awa
   deepEqual(await judge(kube), { is: "Moot" }, "Expected one approval");
 });
 
-Deno.test("approveNode: accepts usages of RSA keys, earlier tokens, and the account that machines boot with", async () => {
+Deno.test("approveNode: accepts the key usages of RSA keys, tokens without a pool, and the ServiceAccount that machines boot with", async () => {
   const spec = { usages: ["key encipherment", ...client] };
   deepEqual(await judge(cluster({ spec })), { is: "Approved" });
   const ofBefore = { groups: ["system:bootstrappers:machine-controller:default-node-token"] };
@@ -118,13 +118,13 @@ const notOfCloud: [string, Parameters<typeof cloudNamed>[0], RegExp][] = [
 ];
 
 for (const [what, change, why] of notOfCloud) {
-  Deno.test(`fault S1: approves no name of a cloud with ${what}`, async () => {
+  Deno.test(`fault S1: approveNode does not approve a node name that a cloud gave, with ${what}`, async () => {
     const verdict = await judge(cloudNamed(change));
     match(verdict.is === "Left" ? verdict.why : verdict.is, why);
   });
 }
 
-Deno.test("fault S1: readNewcomers lists all machines once when five unknown names are read within 3 s", async () => {
+Deno.test("fault S1: readNewcomers lists all machines only once when it is called with five unknown names within 3 s", async () => {
   const kube = cloudNamed({ address: "elsewhere" });
   const lists: string[] = [];
   kube.onRequest = (request) => void lists.push(request);
@@ -205,7 +205,7 @@ const left: Record<string, [Change, RegExp]> = {
 };
 
 for (const [what, [change, why]] of Object.entries(left)) {
-  Deno.test(`approveNode: does not touch the request ${what}`, async () => {
+  Deno.test(`approveNode: neither approves nor denies a request ${what}`, async () => {
     const kube = cluster(change);
     const verdict = await judge(kube);
     equal(verdict.is, "Left");
@@ -234,7 +234,7 @@ Deno.test("approveNode: keeps the concurrent write of another approver", async (
   deepEqual(approvalIn(kube), { conditions: [{ type: "Denied" }] });
 });
 
-Deno.test("approveNode: approves a name once until its node exists, also by the requests of the cluster", async () => {
+Deno.test("approveNode: approves a name only once within 5 minutes, until its node exists, also when another process approved it", async () => {
   const approvals = new RecentApprovals();
   const kube = cluster({});
   deepEqual(await judge(kube, "", approvals), { is: "Approved" });

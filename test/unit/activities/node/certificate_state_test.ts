@@ -27,15 +27,15 @@ function condition(type: string, message?: string): Record<string, unknown> {
 }
 
 const states: [string, Record<string, unknown>, string][] = [
-  ["is not read by any signer", {}, "is waiting for approval"],
+  ["waits for approval when it has no condition", {}, "is waiting for approval"],
   ["was denied", condition("Denied", "unknown host"), "was denied (unknown host)"],
   ["failed", condition("Failed", "no signer"), "was not signed (no signer)"],
-  ["is not signed", condition("Approved"), "was approved, but not signed"],
+  ["is approved, but not signed", condition("Approved"), "was approved, but not signed"],
   ["was granted", { ...condition("Approved"), certificate: "x" }, "was granted"],
 ];
 
 for (const [what, status, words] of states) {
-  Deno.test(`certificateStateOf: returns that a request ${what}`, async () => {
+  Deno.test(`certificateStateOf: reports when a certificate request ${what}`, async () => {
     const kube = new FakeKube();
     await put(kube, "csr-1", "host-a", { status });
     equal(await certificateStateOf(kube.client, ["a", "host-a"]), `certificate request "csr-1" ${words}`);
@@ -56,7 +56,7 @@ Deno.test("certificateStateOf: ignores a longer name, and another signer", async
   equal(await certificateStateOf(kube.client, ["a"]), "no certificate was requested for this node name");
 });
 
-Deno.test("certificateStateOf: returns what bootstrap tokens wait for when no request has the name", async () => {
+Deno.test("certificateStateOf: returns the state of other requests by bootstrap tokens when no request has the name of the node", async () => {
   const kube = new FakeKube();
   await put(kube, "csr-1", "localhost");
   await put(kube, "csr-2", "b", { status: { certificate: "x" } });
@@ -66,7 +66,7 @@ Deno.test("certificateStateOf: returns what bootstrap tokens wait for when no re
   );
 });
 
-Deno.test("certificateStateOf: returns nothing when requests may not be read", async () => {
+Deno.test("certificateStateOf: returns nothing when it is forbidden to read certificate requests", async () => {
   const kube = new FakeKube();
   kube.onRequest = () => {
     throw answer(403, "Forbidden");

@@ -22,7 +22,7 @@ function stateOf(kube: FakeKube): unknown[] {
   return [found?.["spec"], found?.metadata.annotations];
 }
 
-Deno.test("ensureNodeCordoned: keeps pods and the autoscaler away, records its pool, and writes once", async () => {
+Deno.test("ensureNodeCordoned: cordons the node, disables its scale-down by the autoscaler, records the pool, and writes only once", async () => {
   const kube = kubeWith();
   await ensureNodeCordoned(kube.client, target);
   await ensureNodeCordoned(kube.client, target);
@@ -30,7 +30,7 @@ Deno.test("ensureNodeCordoned: keeps pods and the autoscaler away, records its p
   deepEqual(kube.writes, ["patch nodes n"]);
 });
 
-Deno.test("ensureNodeUncordoned: leaves nothing of ours behind", async () => {
+Deno.test("ensureNodeUncordoned: removes the cordon and all annotations of Ostler, and keeps other annotations", async () => {
   const kube = kubeWith({ annotations: { other: "stays" } });
   await ensureNodeCordoned(kube.client, target);
   await ensureNodeUncordoned(kube.client, target);

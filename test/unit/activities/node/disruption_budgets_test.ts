@@ -21,7 +21,7 @@ const selectors: [V1LabelSelector | undefined, boolean][] = [
 
 for (const [selector, expected] of selectors) {
   const verb = expected ? "matches" : "does not match";
-  Deno.test(`DisruptionBudgets: ${verb} a budget that selects by ${JSON.stringify(selector) ?? "nothing at all"}`, async () => {
+  Deno.test(`DisruptionBudgets: ${verb} a PodDisruptionBudget that selects by ${JSON.stringify(selector) ?? "nothing at all"}`, async () => {
     const kube = new FakeKube();
     kube.put("poddisruptionbudgets", {
       metadata: { namespace: "apps", name: "own" },

@@ -69,7 +69,7 @@ Deno.test("Drain: names the PodDisruptionBudget that protects a pod, and its Dep
   });
 });
 
-Deno.test("Drain: names the nearest owner when its owner cannot be read, and none for a pod without an owner", async () => {
+Deno.test("Drain: names the ReplicaSet of a pod when the owner of the ReplicaSet cannot be read, and no owner for a pod without one", async () => {
   const kube = kubeWith();
   refuse(kube, overBudget());
   equal((await only(kube))?.owner, "ReplicaSet apps/owner");
@@ -116,7 +116,7 @@ Deno.test("Drain: reports that a pod is deleted with its terminating namespace",
   match((await only(kube))?.why ?? "", /^its namespace is being deleted/);
 });
 
-Deno.test("Drain: keeps the key of a blocker while only its numbers change, and changes it with the cause", async () => {
+Deno.test("Drain: keeps the key of a blocker when only the numbers in its message change, and changes the key when another budget blocks", async () => {
   const kube = kubeWith();
   refuse(kube, overBudget());
   const keys: string[] = [];
@@ -129,7 +129,7 @@ Deno.test("Drain: keeps the key of a blocker while only its numbers change, and 
   notEqual((await blocked(kube.client)).key, keys[0]);
 });
 
-Deno.test("Drain: treats a pod on an unreachable node neither as deleted nor as dead", async () => {
+Deno.test("Drain: reports a terminating pod on an unreachable node as a blocker, and neither counts it as deleted nor force-deletes it", async () => {
   const kube = kubeWith({ metadata: { finalizers: ["example.com/keep"] } }, { heard: false });
   equal((await only(kube))?.why, "the node is unreachable, so the pod cannot confirm its termination");
   deepEqual(kube.writes, ["evict pods apps/web", "delete pods apps/web"]);
@@ -140,7 +140,7 @@ Deno.test("Drain: distinguishes terminating pods of a NotReady node from slow on
   equal((await only(kube))?.why, "the node is not Ready, and the pod has not confirmed its termination");
 });
 
-Deno.test("Drain: names what keeps a pod after its grace period", async () => {
+Deno.test("Drain: names the finalizers, or the running containers, that keep a pod after its grace period", async () => {
   equal((await only(kubeWith({ metadata: ending }), overdue))?.why, "its finalizers remain: example.com/keep");
   const slow = kubeWith({ metadata: { ...ending, finalizers: [] } });
   equal((await only(slow, overdue))?.why, "its grace period ended at 2026-01-01T00:00:00.000Z, but it still runs");
@@ -179,7 +179,7 @@ function forced(client: Kube): Drain {
   });
 }
 
-Deno.test("Drain: with force deletes pods despite budgets and local storage, with a grace period of 30 s", async () => {
+Deno.test("Drain: with force deletes pods despite PodDisruptionBudgets and local storage, with a grace period of 30 s", async () => {
   const kube = kubeWith({ spec: { volumes: [{ name: "scratch", emptyDir: {} }] } });
   refuse(kube, overBudget());
   const graces: number[] = [];
@@ -202,7 +202,7 @@ Deno.test("Drain: with force deletes each pod once with and once without a grace
   deepEqual(kube.writes, ["delete pods apps/web", "delete pods apps/web"]);
 });
 
-Deno.test("Drain: with force removes a pod after its grace period from the API, as with a dead runtime", async () => {
+Deno.test("Drain: with force deletes a pod without a grace period, once its own grace period is over, on a node that is not Ready", async () => {
   const graces: number[] = [];
   const drain = forced(noting(kubeWith({ metadata: ending }, { ready: false }), graces));
   await drain.look(overdue - 1);

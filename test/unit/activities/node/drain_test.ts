@@ -106,7 +106,7 @@ Deno.test("awaitNodeDrained: succeeds when the node is deleted, even if pods are
   deepEqual(await awaited(kube), { outcome: "Drained", evicted: 0 });
 });
 
-Deno.test("awaitNodeDrained: fails as AccessDenied when it may not evict", async () => {
+Deno.test("awaitNodeDrained: fails as AccessDenied when it is forbidden to evict pods", async () => {
   const kube = kubeWith(pod("web", "n"));
   const said = 'pods "web" is forbidden: User "ada" cannot create resource "pods/eviction" in API group ""';
   kube.onRequest = (request) => {
@@ -127,7 +127,7 @@ Deno.test("awaitNodeDrained: stops when it is cancelled", async () => {
   await rejects(work, { name: "CancelledFailure" });
 });
 
-Deno.test("Drain: treats a vanished pod as moved", async () => {
+Deno.test("Drain: counts a pod as evicted when it disappears before its eviction", async () => {
   const kube = kubeWith(pod("web", "n"));
   kube.onRequest = (request) => {
     if (!request.startsWith("evict")) return;
@@ -155,13 +155,13 @@ Deno.test("Drain: evicts the next priority only when the lower ones are deleted"
   deepEqual(moved(kube), ["evict pods apps/low", "evict pods apps/high"]);
 });
 
-Deno.test("Drain: evicts all priorities at once if the policy allows", async () => {
+Deno.test("Drain: evicts pods of all priorities together when the policy has order AllAtOnce", async () => {
   const kube = kubeWith(pod("high", "n", { spec: { priority: 1000 } }), pod("low", "n"));
   await looks(kube, { rules: { ...rules, order: "AllAtOnce" } }, 0);
   deepEqual(moved(kube), ["evict pods apps/high", "evict pods apps/low"]);
 });
 
-Deno.test("Drain: deletes local storage with the pod, or is blocked by it, by policy", async () => {
+Deno.test("Drain: evicts a pod with local storage by default, and is blocked by the pod when the policy has localStorage Block", async () => {
   const storing = pod("cache", "n", { spec: { volumes: [{ name: "config" }, { name: "scratch", emptyDir: {} }] } });
   const free = kubeWith(storing);
   await looks(free, {}, 0);
@@ -172,7 +172,7 @@ Deno.test("Drain: deletes local storage with the pod, or is blocked by it, by po
   deepEqual(moved(kube), []);
 });
 
-Deno.test("Drain: reports a blocker after ten seconds, and only when it is new", async () => {
+Deno.test("Drain: reports a blocker after ten seconds, and only if it has not been reported before", async () => {
   const kube = kubeWith(pod("web", "n"));
   refuse(kube, "web");
   match(String(await looks(kube, {}, 0, 9_999)), /protected by/);
@@ -181,7 +181,7 @@ Deno.test("Drain: reports a blocker after ten seconds, and only when it is new",
   match(String(await looks(kube, { known: keyOf(told) ?? "" }, 0, 60_000)), /protected by/);
 });
 
-Deno.test("Drain: reports the end of a blocker after ten seconds, too", async () => {
+Deno.test("Drain: reports that nothing blocks the drain any more, after ten seconds", async () => {
   const kube = kubeWith(pod("web", "n", { metadata: { ...due, finalizers: [] } }));
   const [known, start] = ["earlier", early - 10_000];
   match(String(await looks(kube, { known }, start, start + 9_999)), /1 pod remains/);
@@ -190,7 +190,7 @@ Deno.test("Drain: reports the end of a blocker after ten seconds, too", async ()
   });
 });
 
-Deno.test("Drain: gives up at its deadline with everything that remains", async () => {
+Deno.test("Drain: ends at its deadline, and reports each remaining pod with its cause", async () => {
   const kube = kubeWith(
     pod("web", "n"),
     pod("slow", "n", { metadata: due }),

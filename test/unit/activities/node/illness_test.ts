@@ -25,14 +25,14 @@ Deno.test("illnessOf: returns nothing for a Ready node", () => {
   equal(illnessOf({ facts: sound }, repair), undefined);
 });
 
-Deno.test("illnessOf: gives a NotReady node the time of the policy since its transition", () => {
+Deno.test("illnessOf: makes a NotReady node due for repair when the duration in the policy is over, counted from its transition", () => {
   const facts = { ...sound, ready: false, readyReason: "NodeStatusUnknown", since: minute };
   deepEqual(illnessOf({ facts }, repair), {
     ...{ why: 'node "w" is not Ready (NodeStatusUnknown)', since: minute, due: 11 * minute },
   });
 });
 
-Deno.test("illnessOf: counts a condition only in the state that the policy names", () => {
+Deno.test("illnessOf: treats a node as unhealthy for a condition only when it has the status that the policy names", () => {
   const held = (status: string): NodeFacts => {
     return { ...sound, conditions: [{ type: "KernelDeadlock", status, since: 5 * minute }] };
   };
@@ -48,13 +48,13 @@ Deno.test("illnessOf: returns the condition that is due first", () => {
   deepEqual(illnessOf({ facts }, repair)?.due, 2 * minute);
 });
 
-Deno.test("illnessOf: counts a missing node from when it was first missed", () => {
+Deno.test("illnessOf: treats a machine as unhealthy since its node was first found missing", () => {
   deepEqual(illnessOf({ goneSince: minute, node: "w" }, repair), {
     ...{ why: 'node "w" was deleted', since: minute, due: 11 * minute },
   });
 });
 
-Deno.test("illnessOf: returns unhealthy nodes without repairs, but never due", () => {
+Deno.test("illnessOf: returns an unhealthy node that is never due for repair, when repairs are disabled", () => {
   const ill = illnessOf({ facts: { ...sound, ready: false } }, { ...repair, enabled: false });
   deepEqual([ill?.since, ill?.due], [0, Number.MAX_SAFE_INTEGER]);
 });

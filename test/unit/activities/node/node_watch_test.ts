@@ -59,13 +59,13 @@ Deno.test("NodeWatch: reads each node of a small pool with a GET, and opens no w
   deepEqual([[...found.keys()], gets, stream.opened], [["n1", "n2"], ["n1", "n2", "missing"], 0]);
 });
 
-Deno.test("NodeWatch: answers for a large pool before it is synced", async () => {
+Deno.test("NodeWatch: reads the nodes of a large pool with GETs before its watch is synced", async () => {
   const { watch, gets } = scene();
   equal((await watch.find(names)).size, 30);
   equal(gets.length, 30);
 });
 
-Deno.test("NodeWatch: answers for a large pool without a request when it is synced", async () => {
+Deno.test("NodeWatch: answers for a large pool without a request after its watch is synced", async () => {
   const { watch, gets } = await synced();
   equal((await watch.find(names)).get("n7")?.ready, true);
   deepEqual(gets, []);
@@ -78,7 +78,7 @@ Deno.test("NodeWatch: works without a watch when streams are unavailable", async
   equal(gets.length, 60);
 });
 
-Deno.test("NodeWatch: opens a watch for many small pools too", async () => {
+Deno.test("NodeWatch: opens a watch when many small pools are read", async () => {
   const { watch, stream } = scene();
   const now = Date.now();
   for (let pools = 0; pools < 15; pools++) await watch.find(names.slice(0, 20), now);
@@ -87,7 +87,7 @@ Deno.test("NodeWatch: opens a watch for many small pools too", async () => {
   await eventually("the watch", () => stream.opened === 1);
 });
 
-Deno.test("NodeWatch: follows changes", async () => {
+Deno.test("NodeWatch: returns modified and added nodes from the events of its watch", async () => {
   const { watch, stream } = await synced();
   stream.tell("MODIFIED", { ...node("n1", { heard: false }) });
   stream.tell("ADDED", node("n99"));
@@ -104,7 +104,7 @@ Deno.test("NodeWatch: treats a node as deleted only when the API server confirms
   deepEqual([[...found.keys()], gets], [["fresh"], ["fresh", "n1"]]);
 });
 
-Deno.test("NodeWatch: does not trust a silent stream", async () => {
+Deno.test("NodeWatch: reads nodes with GETs again when its stream has timed out without events", async () => {
   const { watch, stream, gets } = await synced();
   stream.end(new DOMException("no event for too long", "TimeoutError"));
   await watch.find(names);
@@ -119,7 +119,7 @@ Deno.test("NodeWatch: lists and watches again when its resource version expired"
   equal((await watch.find(names)).get("n1")?.ready, false);
 });
 
-Deno.test("NodeWatch: uses GETs while it may not list nodes", async () => {
+Deno.test("NodeWatch: reads nodes with GETs while it is forbidden to list nodes", async () => {
   const { kube, watch, stream } = scene();
   kube.onRequest = (request) => {
     if (request.startsWith("list nodes")) throw answer(403, "Forbidden");

@@ -30,33 +30,38 @@ const past = { deadline: new Date(made - 1).toISOString() };
 const steps: [string, JoiningNode, Given, string][] = [
   ["waits for a missing node", recordOf(), undefined, "Wait"],
   [
-    "JN1 annotates a node that is newer than its record, Ready or not",
+    "JN1 annotates a node that is newer than its JoiningNode, Ready or not",
     recordOf(),
     nodeMade(made, { ready: false }),
     "Annotate",
   ],
   [
-    "JN2 annotates a node that is older than its record when it is Ready",
+    "JN2 annotates a node that is older than its JoiningNode when it is Ready",
     recordOf(),
     nodeMade(made - hourMs),
     "Annotate",
   ],
   [
-    "does not use an old node of the name that is not Ready",
+    "waits while a node that is older than its JoiningNode is not Ready",
     ...[recordOf(), nodeMade(made - hourMs, { ready: false })] as const,
     "Wait",
   ],
-  ["leaves a node alone that is being deleted", recordOf(), nodeMade(made, { leaving: true }), "Wait"],
-  ["JN3 gives up a record after its deadline", recordOf(past), undefined, "Expire"],
+  ["waits while the node is being deleted", recordOf(), nodeMade(made, { leaving: true }), "Wait"],
+  ["JN3 gives up a JoiningNode after its deadline while its node is missing", recordOf(past), undefined, "Expire"],
   ["annotates an existing node even after the deadline", recordOf(past), nodeMade(made), "Annotate"],
-  ["annotates nothing when the record is empty", recordOf({ componentsreference: "" }), nodeMade(made), "Wait"],
+  [
+    "annotates nothing when the JoiningNode names no components",
+    recordOf({ componentsreference: "" }),
+    nodeMade(made),
+    "Wait",
+  ],
 ];
 
 for (const [what, record, given, step] of steps) {
   Deno.test(`stepOf: ${what}`, () => equal(stepOf(record, given, made), step));
 }
 
-Deno.test("joinDeadlineOf: defaults to two days, so that no record stays for ever", () => {
+Deno.test("joinDeadlineOf: returns two days after the creation by default, and at most seven days after it", () => {
   const hours = (record: JoiningNode): number => (joinDeadlineOf(record) - made) / hourMs;
   deepEqual([hours(recordOf()), hours(recordOf({ deadline: "9999-01-01T00:00:00Z" }))], [48, 7 * 24]);
 });
@@ -76,7 +81,7 @@ function annotationsOf(kube: FakeKube): unknown {
   return kube.get("nodes", "w")?.metadata.annotations;
 }
 
-Deno.test("JN1 ensureNodeAnnotated: annotates a new node at once with its version, and deletes the record", async () => {
+Deno.test("JN1 ensureNodeAnnotated: annotates a new node with its components immediately, and deletes the JoiningNode", async () => {
   const kube = kubeWith();
   equal((await admitted(kube)).outcome, "Waiting");
   deepEqual(kube.writes, []);
@@ -89,7 +94,7 @@ Deno.test("JN1 ensureNodeAnnotated: annotates a new node at once with its versio
   deepEqual(await admitted(kube), { outcome: "Gone" }); // a second attempt
 });
 
-Deno.test("JN5 ensureNodeAnnotated: follows a record that is replaced meanwhile", async () => {
+Deno.test("JN5 ensureNodeAnnotated: uses the new components when the JoiningNode is replaced during the activity", async () => {
   const kube = kubeWith();
   kube.put("nodes", node("w"));
   let isWritten = false;
@@ -105,7 +110,7 @@ Deno.test("JN5 ensureNodeAnnotated: follows a record that is replaced meanwhile"
   deepEqual(annotationsOf(kube), { [marks.components]: "k8s-components-3" });
 });
 
-Deno.test("JN3 ensureNodeAnnotated: deletes an expired record, with an Event", async () => {
+Deno.test("JN3 ensureNodeAnnotated: deletes an expired JoiningNode, and sends an Event", async () => {
   const kube = kubeWith({ deadline: new Date(Date.now() - 1_000).toISOString() });
   const outcome = await admitted(kube);
   match("says" in outcome ? outcome.says : "", /^Node "w" did not join by 20/);

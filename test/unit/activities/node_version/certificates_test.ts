@@ -107,7 +107,7 @@ Deno.test("showCertificates: shows API server, etcd and kubelet of real servers,
   deepEqual(planes.events, ["Warning CertificateExpiresSoon"]);
 });
 
-Deno.test("showCertificates: reads each server once an hour, whatever changes, and also after a restart", async () => {
+Deno.test("showCertificates: reads each server once an hour, also when it is called more often, and after a restart of the worker", async () => {
   const planes = new Planes(3);
   await planes.show();
   equal(planes.asked.length, 9);
@@ -121,7 +121,7 @@ Deno.test("showCertificates: reads each server once an hour, whatever changes, a
   deepEqual([planes.asked.length, planes.kube.writes.length], [18, writes + 1]);
 });
 
-Deno.test("showCertificates: reads nothing again while the status cannot be written", async () => {
+Deno.test("showCertificates: does not read the servers again when the last write of the status failed", async () => {
   const planes = new Planes();
   planes.kube.onRequest = (request) => {
     if (request === "patch nodeversions v") throw answer(409, "Conflict");
@@ -160,7 +160,7 @@ Deno.test("showCertificates: the condition is Unknown while a server does not re
   deepEqual(planes.events, ["Normal CertificateUnknown", "Normal CertificatesValid"]);
 });
 
-Deno.test("showCertificates: warns in time without another handshake, and reports an expired one only once it is read", async () => {
+Deno.test("showCertificates: warns before the expiry without another handshake, and reports an expired certificate only after another read", async () => {
   const planes = new Planes();
   planes.certificate = () => ({ from: now - 89 * 60_000, until: now + 60 * 60_000 });
   await planes.show();
@@ -175,7 +175,7 @@ Deno.test("showCertificates: warns in time without another handshake, and report
   deepEqual(planes.events, ["Warning CertificateExpiresSoon", "Warning CertificateExpired"]);
 });
 
-Deno.test("showCertificates: a hundred control planes are read in a few surveys, and all are shown", async () => {
+Deno.test("showCertificates: reads 25 of a hundred control planes in each call, and shows all of them after four calls", async () => {
   const planes = new Planes(100);
   const counts: number[] = [];
   for (let nth = 0; nth < 6; nth++) {
@@ -194,7 +194,7 @@ Deno.test("showCertificates: a hundred control planes are read in a few surveys,
   deepEqual(new Set(planes.asked), before);
 });
 
-Deno.test("showCertificates: a Node that reports no address, or any text as its address, is not connected to", async () => {
+Deno.test("showCertificates: does not connect to a Node whose InternalIP is missing or is not an IP address", async () => {
   const planes = new Planes();
   planes.nodes = [
     node("a", []),
@@ -210,7 +210,7 @@ Deno.test("showCertificates: a Node that reports no address, or any text as its 
   ok(planes.status.certificates?.some(({ at }) => at === "[2001:db8::1]:6443"));
 });
 
-Deno.test("showCertificates: a new Node is read once its API server and etcd run", async () => {
+Deno.test("showCertificates: reads a new Node only after the time in which its API server and etcd start", async () => {
   const planes = new Planes();
   planes.nodes = [node("new", ["192.0.2.7"], now)];
   await planes.show();
@@ -219,14 +219,14 @@ Deno.test("showCertificates: a new Node is read once its API server and etcd run
   equal(planes.asked.length, 3);
 });
 
-Deno.test("showCertificates: a certificate that is not valid yet is unknown", async () => {
+Deno.test("showCertificates: reports Unknown for a certificate that is not valid yet", async () => {
   const planes = new Planes();
   planes.certificate = () => ({ from: now + dayMs, until: now + 2 * dayMs });
   await planes.show();
   match(planes.told?.["message"] ?? "", /: the certificate is not valid before 2026-06-02T00:00:00\.000Z/);
 });
 
-Deno.test("showCertificates: forgets a Node that is gone, and removes everything with the last control plane", async () => {
+Deno.test("showCertificates: removes the records of a deleted Node, and the condition with the last control plane", async () => {
   const planes = new Planes(2);
   await planes.show();
   planes.nodes = planes.nodes.slice(0, 1);
@@ -236,7 +236,7 @@ Deno.test("showCertificates: forgets a Node that is gone, and removes everything
   deepEqual([conditions, certificates], [[ready], undefined]);
 });
 
-Deno.test("showCertificates: two clusters with the same names and addresses share no answer", async () => {
+Deno.test("showCertificates: reads the servers for each cluster anew when two clusters have the same names and addresses", async () => {
   const [north, south] = [new Planes(), new Planes()];
   south.certificate = () => short;
   await Promise.all([north.show(), south.show()]);
@@ -244,7 +244,7 @@ Deno.test("showCertificates: two clusters with the same names and addresses shar
   deepEqual([north.told?.["reason"], south.told?.["reason"]], ["CertificatesValid", "CertificateExpiresSoon"]);
 });
 
-Deno.test("showCertificates: without control planes it reads no Secret, and writes nothing", async () => {
+Deno.test("showCertificates: sends no request when there are no control planes", async () => {
   const planes = new Planes(0);
   const requests: string[] = [];
   planes.kube.onRequest = (request) => void requests.push(request);
@@ -290,7 +290,7 @@ const broken: [what: string, befall: (planes: Planes) => void, why: RegExp][] = 
     (planes) => planes.secret({ "tls.crt": "x".repeat(100_001) }),
     /does not have a PEM certificate/,
   ],
-  ["may not be read", (planes) => {
+  ["is forbidden to read", (planes) => {
     planes.kube.onRequest = (request) => {
       if (request.startsWith("get secrets")) throw answer(403, "Forbidden");
     };
@@ -298,7 +298,7 @@ const broken: [what: string, befall: (planes: Planes) => void, why: RegExp][] = 
 ];
 
 for (const [what, befall, why] of broken) {
-  Deno.test(`showCertificates: a Secret that ${what} is unknown, and quoted nowhere`, async () => {
+  Deno.test(`showCertificates: reports Unknown when the Secret for etcd ${what}, and quotes nothing of the Secret`, async () => {
     const planes = new Planes();
     befall(planes);
     await planes.show();

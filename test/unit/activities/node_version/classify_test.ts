@@ -23,25 +23,30 @@ const cases: [string, MarkedNode, PendingNode[], string][] = [
   ["G1 an old image", node("I1", "K2"), none, "outdated"],
   ["G2 old components", node("I2", "K1"), none, "outdated"],
   ["G3 no marks", node("I2", "K2"), none, "upToDate"],
-  ["G4 an old image and a new node", node("I1", "K2", { heir: "h" }), none, "donors"],
-  ["G5 old components and a new node", node("I2", "K1", { heir: "h" }), none, "donors"],
-  ["G6 an old node", node("I2", "K2", { donor: "d" }), none, "heirs"],
-  ["G7 an old node and no components", node("I2", "", { donor: "d" }), none, "awaitingAnnotation"],
-  ["G8 an old node and no image", node("", "K2", { donor: "d" }), none, "awaitingAnnotation"],
+  ["G4 an old image and an annotation with its new node", node("I1", "K2", { heir: "h" }), none, "donors"],
+  ["G5 old components and an annotation with its new node", node("I2", "K1", { heir: "h" }), none, "donors"],
+  ["G6 an annotation with its old node", node("I2", "K2", { donor: "d" }), none, "heirs"],
+  ["G7 an annotation with its old node, and no components", node("I2", "", { donor: "d" }), none, "awaitingAnnotation"],
+  ["G8 an annotation with its old node, and no image", node("", "K2", { donor: "d" }), none, "awaitingAnnotation"],
   ["G9 obsolete", node("I2", "K2", { obsolete: "true" }), none, "obsolete"],
-  ["G10 a record of its joining", node("I2", "K2"), join("n"), "mints"],
-  ["G11 a record whose machine is being created", node("I2", "K2"), join("n", { cspState: "Creating" }), "upToDate"],
-  ["G11 a record with goal Leave", node("I2", "K2"), join("n", { goal: "Leave" }), "upToDate"],
-  ["G11 a record of another node", node("I2", "K2"), join("m"), "upToDate"],
-  ["G12 names in another case", node("i2", "k2"), none, "upToDate"],
-  ["G13 an old image and a record of its joining", node("I1", "K2"), join("n"), "outdated"],
-  ["G14 an old image and an old node", node("I1", "K2", { donor: "d" }), none, "outdated"],
-  ["G15 obsolete and no image", node("", "K2", { obsolete: "true" }), none, "obsolete"],
+  ["G10 a PendingNode with goal Join", node("I2", "K2"), join("n"), "mints"],
+  [
+    "G11 a PendingNode whose instance is being created",
+    node("I2", "K2"),
+    join("n", { cspState: "Creating" }),
+    "upToDate",
+  ],
+  ["G11 a PendingNode with goal Leave", node("I2", "K2"), join("n", { goal: "Leave" }), "upToDate"],
+  ["G11 the PendingNode of another node", node("I2", "K2"), join("m"), "upToDate"],
+  ["G12 an image and components in another case", node("i2", "k2"), none, "upToDate"],
+  ["G13 an old image and a PendingNode with goal Join", node("I1", "K2"), join("n"), "outdated"],
+  ["G14 an old image and an annotation with its old node", node("I1", "K2", { donor: "d" }), none, "outdated"],
+  ["G15 an obsolete annotation and no image", node("", "K2", { obsolete: "true" }), none, "obsolete"],
 ];
 
 const bare = { image: "I2", components: "" };
 
-Deno.test("fault G1: a NodeVersion without components accepts nodes with and without an annotation of components", () => {
+Deno.test("fault G1: with a NodeVersion without components, classOf ignores the components annotation of nodes", () => {
   equal(classOf(node("I2", ""), bare, none), "upToDate");
   equal(classOf(node("I2", "K1"), bare, none), "upToDate");
   equal(classOf(node("I1", ""), bare, none), "outdated");

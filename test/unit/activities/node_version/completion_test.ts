@@ -24,9 +24,17 @@ const cases: [string, Given, [number, boolean, string]][] = [
   ["B7", { obsolete: 1 }, [1, false, "True"]],
   ["B8", { heirs: 1, leaves: 1 }, [0, false, "True"]],
   ["B9", { upToDate: 4 }, [1, true, "False"]],
-  ["B10 is not settled, unlike with the Constellation operator", { awaitingAnnotation: 1 }, [0, false, "True"]],
-  ["B11, K3 is not settled, unlike with the Constellation operator", { donors: 1, upToDate: 2 }, [1, false, "True"]],
-  ["B12, K26 is not settled, unlike with the Constellation operator", { invalid: 1, upToDate: 2 }, [
+  ["B10 is not settled while a node awaits its annotation, unlike with the Constellation operator", {
+    awaitingAnnotation: 1,
+  }, [0, false, "True"]],
+  ["B11, K3 is not settled while an old node has a new node, unlike with the Constellation operator", {
+    donors: 1,
+    upToDate: 2,
+  }, [1, false, "True"]],
+  ["B12, K26 is not settled while a node is invalid, unlike with the Constellation operator", {
+    invalid: 1,
+    upToDate: 2,
+  }, [
     1,
     false,
     "Unknown",
@@ -40,10 +48,10 @@ for (const [what, given, wanted] of cases) {
   });
 }
 
-Deno.test("completionOf: accepts a larger limit", () =>
+Deno.test("completionOf: subtracts two joining nodes and one leaving node from a limit of 5", () =>
   equal(completionOf(countsOf({ joins: 2, leaves: 1 }), 5).budget, 2));
 
-Deno.test("completionOf: describes the rest, and names nodes of unknown version", () => {
+Deno.test("completionOf: counts the remaining nodes by their state, and names at most five nodes of unknown version", () => {
   const under = completionOf(countsOf({ outdated: 3, heirs: 1, leaves: 2 }));
   equal(under.outdated.message, "Nodes not up to date: 3 outdated, 1 that replace another node, 2 leaving");
   const { message } = completionOf(countsOf({ invalid: 7 })).outdated;

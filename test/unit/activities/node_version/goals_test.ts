@@ -11,27 +11,44 @@ const plain: PendingFacts = {
 const past = { deadline: now - 1 };
 
 const cases: [string, Partial<PendingFacts>, string][] = [
-  ["R2 Join, no node", { hasNode: false }, "Wait"],
-  ["R3, K13 Join, failed: no further wait", { state: "Failed" }, "Remove"],
-  ["R4 Join, node and instance exist", {}, "Joined"],
-  ["D2 Join, the same after its deadline", past, "Joined"],
-  ["R5 Leave, still exists", { goal: "Leave" }, "Wait"],
-  ["R6 Leave, terminated", { goal: "Leave", state: "Terminated" }, "Gone"],
-  ["D1 Join, being created", { state: "Creating", hasNode: false }, "Wait"],
-  ["D1 Join, being created after its deadline", { ...past, state: "Creating", hasNode: false }, "Remove"],
-  ["D3, K7 Leave, still exists after its deadline: is requested again", { goal: "Leave", ...past }, "Remove"],
-  ["K1 Join, of an abandoned target", { isWanted: false }, "Gone"],
-  ["K11 Join, vanished", { state: "Absent", hasNode: false }, "Gone"],
-  ["K11 Join, vanished after its deadline", { ...past, state: "Absent", hasNode: false }, "Gone"],
-  ["K12 Join, not shown yet", { state: "Absent", wasSeen: false, since: now - 1_000, hasNode: false }, "Wait"],
-  ["K12 Join, never shown", { state: "Absent", wasSeen: false, hasNode: false }, "Gone"],
+  ["R2 goal Join, when there is no node yet", { hasNode: false }, "Wait"],
+  ["R3, K13 goal Join, when the instance failed", { state: "Failed" }, "Remove"],
+  ["R4 goal Join, when node and instance exist", {}, "Joined"],
+  ["D2 goal Join, when node and instance exist after its deadline", past, "Joined"],
+  ["R5 goal Leave, when the instance still exists", { goal: "Leave" }, "Wait"],
+  ["R6 goal Leave, when the instance is terminated", { goal: "Leave", state: "Terminated" }, "Gone"],
+  ["D1 goal Join, when the instance is being created", { state: "Creating", hasNode: false }, "Wait"],
+  ["D1 goal Join, when the instance is still being created after its deadline", {
+    ...past,
+    state: "Creating",
+    hasNode: false,
+  }, "Remove"],
+  ["D3, K7 goal Leave, when the instance still exists after its deadline", { goal: "Leave", ...past }, "Remove"],
+  ["K1 goal Join, when its target was abandoned", { isWanted: false }, "Gone"],
+  ["K11 goal Join, when the instance has vanished", { state: "Absent", hasNode: false }, "Gone"],
+  [
+    "K11 goal Join, when the instance has vanished after its deadline",
+    { ...past, state: "Absent", hasNode: false },
+    "Gone",
+  ],
+  ["K12 goal Join, when the cloud does not list the new instance yet", {
+    state: "Absent",
+    wasSeen: false,
+    since: now - 1_000,
+    hasNode: false,
+  }, "Wait"],
+  [
+    "K12 goal Join, when the cloud never listed the instance",
+    { state: "Absent", wasSeen: false, hasNode: false },
+    "Gone",
+  ],
 ];
 
 for (const [what, facts, step] of cases) {
   Deno.test(`verdictOn: returns ${step} for ${what}`, () => equal(verdictOn({ ...plain, ...facts }, now).step, step));
 }
 
-Deno.test("verdictOn: reads again at the deadline, or every 30 s without one", () => {
+Deno.test("verdictOn: requests the next read at the deadline of a PendingNode, or after 30 s without a deadline", () => {
   const waiting = { ...plain, hasNode: false };
   deepEqual(verdictOn(waiting, now), { step: "Wait", until: now + 60_000 });
   deepEqual(verdictOn({ ...waiting, deadline: undefined }, now), { step: "Wait", until: now + 30_000 });
@@ -39,9 +56,24 @@ Deno.test("verdictOn: reads again at the deadline, or every 30 s without one", (
 
 const metadata = { name: "r", uid: "u", creationTimestamp: "2026-01-01T00:00:00Z" };
 const records: [string, object, string, boolean][] = [
-  ["FP3 another name", { spec: { nodeName: "m", goal: "Join" }, status: { cspState: "Ready" } }, "n", false],
-  ["FP4 goal Leave", { spec: { nodeName: "n", goal: "Leave" }, status: { cspState: "Ready" } }, "n", false],
-  ["FP5 being made", { spec: { nodeName: "n", goal: "Join" }, status: { cspState: "Creating" } }, "n", false],
+  [
+    "FP3 is false for a PendingNode of another node",
+    { spec: { nodeName: "m", goal: "Join" }, status: { cspState: "Ready" } },
+    "n",
+    false,
+  ],
+  [
+    "FP4 is false for a PendingNode with goal Leave",
+    { spec: { nodeName: "n", goal: "Leave" }, status: { cspState: "Ready" } },
+    "n",
+    false,
+  ],
+  [
+    "FP5 is false while the instance is being created",
+    { spec: { nodeName: "n", goal: "Join" }, status: { cspState: "Creating" } },
+    "n",
+    false,
+  ],
   ["FP6 found", { spec: { nodeName: "n", goal: "Join" }, status: { cspState: "Ready" } }, "n", true],
 ];
 

@@ -5,7 +5,7 @@ import type { HandOverRules } from "../../../../activities/policy/hand_over_for.
 const all: HandOverRules = { labels: true, taints: true, annotations: ["team"], reservedDomains: [] };
 const nothing = { labels: {}, annotations: {}, taints: [] };
 
-Deno.test("inheritanceOf: keeps labels of people, and none of Kubernetes (4.10)", () => {
+Deno.test("inheritanceOf: keeps a node's own labels, and leaves out the labels of Kubernetes domains (4.10)", () => {
   const ofKubernetes = [
     ...["app.kubernetes.io/name", "kubernetes.io/arch", "node.kubernetes.io/instance-type", "k8s.io/x"],
     ...["topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone", "node-role.kubernetes.io/worker"],
@@ -31,7 +31,7 @@ Deno.test("K25 inheritanceOf: keeps roles, taints and annotations that the polic
   deepEqual(inheritanceOf(donor, { ...all, labels: false, taints: false, annotations: [] }), nothing);
 });
 
-Deno.test("handOver: labels of the old node win, others of the new node stay, and a second call changes nothing", () => {
+Deno.test("handOver: copies labels, annotations and taints of the old node over those of the new node, keeps the others, and is idempotent", () => {
   const kept = {
     labels: { zone: "a", same: "s" },
     annotations: { team: "a" },

@@ -61,7 +61,7 @@ function saysOf(outcome: JoiningOutcome): string {
   return "says" in outcome ? outcome.says.replace(/until \S+ /, "") : outcome.outcome;
 }
 
-Deno.test("K27 control planes: the record stays until the member votes, and the node is annotated before", async () => {
+Deno.test("K27 control planes: annotates the node immediately, and keeps its JoiningNode until its etcd member is a voter", async () => {
   const all = joining();
   const first = await admitted(all);
   deepEqual([saysOf(first), isAnnotated(all)], ['Waiting for node "cp-4": the node is not a member of etcd yet', true]);
@@ -73,7 +73,7 @@ Deno.test("K27 control planes: the record stays until the member votes, and the 
   equal(all.kube.get("joiningnodes", "control-plane"), undefined);
 });
 
-Deno.test("JN4 control planes: the one with the older record comes first", async () => {
+Deno.test("JN4 control planes: a control plane waits until the one with the older JoiningNode has joined", async () => {
   const all = joining();
   record(all.kube, "cp-3", "cp-3", { ageMs: 1_000 });
   const seen = await admitted(all);
@@ -81,7 +81,7 @@ Deno.test("JN4 control planes: the one with the older record comes first", async
   equal(isAnnotated(all), false);
 });
 
-Deno.test("JN4 control planes: an expired record, or one without a deadline, blocks no other", async () => {
+Deno.test("JN4 control planes: an expired JoiningNode, or one with a far deadline, delays no other control plane", async () => {
   const all = joining();
   all.etcd.join("m4", "192.0.2.4");
   record(all.kube, "late", "cp-2", { ageMs: 60_000, deadline: new Date(Date.now() - 1).toISOString() });
@@ -89,13 +89,13 @@ Deno.test("JN4 control planes: an expired record, or one without a deadline, blo
   equal((await admitted(all)).outcome, "Annotated");
 });
 
-Deno.test("control planes: a member that never votes does not keep its record beyond the deadline", async () => {
+Deno.test("control planes: deletes the JoiningNode after its deadline, even if the etcd member never became a voter", async () => {
   const all = joining({ ageMs: 1_000, deadline: new Date(Date.now() - 1).toISOString() });
   equal((await admitted(all)).outcome, "Annotated");
   equal(all.kube.get("joiningnodes", "control-plane"), undefined);
 });
 
-Deno.test("control planes: join when the kubelet is Ready if Ostler has no access to etcd", async () => {
+Deno.test("control planes: treats a node as joined when its kubelet is Ready, if Ostler has no access to etcd", async () => {
   const all = joining();
   all.etcd.fault = refused("EtcdAccessMissing", "Failed to reach etcd: the Secret does not exist");
   equal((await admitted(all)).outcome, "Annotated");

@@ -12,16 +12,16 @@ const mint = (name: string, group = "g"): { name: string; group: string } => ({ 
 const nothing: Pairing = { pairs: [], stale: [] };
 
 const cases: [string, Parameters<typeof pairingOf>[0], Partial<Pairing>][] = [
-  ["P1 pairs a new node with an old one of its group", { ...noNodes, outdated: [node("o")], mints: [mint("m")] }, {
+  ["P1 pairs a new node with an old node of its group", { ...noNodes, outdated: [node("o")], mints: [mint("m")] }, {
     pairs: [{ donor: "o", heir: "m" }],
   }],
   [
-    "P2 finds no node in another group",
+    "P2 pairs a new node with no old node of another group",
     { ...noNodes, outdated: [node("o", { group: "g1" })], mints: [mint("m", "g2")] },
     {},
   ],
   [
-    "P3 skips a node that already has a new node",
+    "P3 skips an old node that already has a new node",
     {
       ...noNodes,
       ...{ donors: [node("o", { heir: "x" })], heirs: [node("x", { donor: "o" })], mints: [mint("m")] },
@@ -29,33 +29,40 @@ const cases: [string, Parameters<typeof pairingOf>[0], Partial<Pairing>][] = [
     { pairs: [{ donor: "o", heir: "x" }] },
   ],
   [
-    "P4 pairs one for each new node, the first by name",
+    "P4 pairs one old node with each new node, the first ones by name",
     { ...noNodes, outdated: [node("o2"), node("o1")], mints: [mint("m")] },
     { pairs: [{ donor: "o1", heir: "m" }] },
   ],
-  ["P5 treats IDs in other cases as equal", { ...noNodes, outdated: [node("o")], mints: [mint("m", "G")] }, {
+  ["P5 treats group IDs that differ only in case as equal", {
+    ...noNodes,
+    outdated: [node("o")],
+    mints: [mint("m", "G")],
+  }, {
     pairs: [{ donor: "o", heir: "m" }],
   }],
   [
-    "M1 keeps marks that both nodes have",
+    "M1 keeps the annotations of an old and a new node that name each other",
     { ...noNodes, donors: [node("d", { heir: "h" })], heirs: [node("h", { donor: "d" })] },
     { pairs: [{ donor: "d", heir: "h" }] },
   ],
   [
-    "M2 removes marks that name other nodes",
+    "M2 removes the annotations of two nodes that name other nodes",
     { ...noNodes, donors: [node("d", { heir: "other" })], heirs: [node("h", { donor: "other" })] },
     { stale: [{ node: "d", mark: "heir" }, { node: "h", mark: "donor" }] },
   ],
-  ["M3 frees a new node whose old node is deleted", { ...noNodes, heirs: [node("h", { donor: "d" })] }, {
+  ["M3 removes the annotation of a new node whose old node was deleted", {
+    ...noNodes,
+    heirs: [node("h", { donor: "d" })],
+  }, {
     stale: [{ node: "h", mark: "donor" }],
   }],
   [
-    "M4, K3 frees an old node whose new node is deleted, beside others",
+    "M4, K3 removes the annotation of an old node whose new node was deleted, and leaves other nodes unchanged",
     { ...noNodes, outdated: [node("o")], donors: [node("d", { heir: "h" })] },
     { stale: [{ node: "d", mark: "heir" }] },
   ],
   [
-    "keeps the new node that the old node names, of two that name the old node",
+    "keeps the new node that the old node names, when two new nodes name the same old node",
     {
       ...noNodes,
       donors: [node("d", { heir: "h2" })],

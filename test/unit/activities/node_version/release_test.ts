@@ -22,7 +22,7 @@ async function stageOf(group: GroupInMemory, stage: VersionStage): Promise<Stage
   return seen.stages[stage];
 }
 
-Deno.test("K23 release: a completed group of control planes stays so when workers are released, and at the end", async () => {
+Deno.test("K23 release: a completed group of control planes stays complete when the workers are released, and when the release ends", async () => {
   const group = await begun("ControlPlane");
   const status = { phase: "Converged", targetTemplateHash: hashOf(next) };
   group.kube.put("rollouts", { metadata: { namespace: pool.namespace, name: pool.name }, status });
@@ -36,7 +36,7 @@ Deno.test("K23 release: a completed group of control planes stays so when worker
   equal(seen.size, 1, "Expected no change for its run");
 });
 
-Deno.test("K23 release: a group of workers that began continues when control planes are released again, and no other begins", async () => {
+Deno.test("K23 release: workers whose rollout began continue when control planes are released again, and other workers do not begin", async () => {
   const [group, other] = [await begun("Workers"), new GroupInMemory()];
   other.ask(version, { stage: "Workers", digest: hashOf(version) });
   await other.backend.boots?.publish({ pool, revision: "" });

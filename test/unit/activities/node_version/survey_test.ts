@@ -48,16 +48,16 @@ function observedIn({ kube }: GroupInMemory): string {
   return observedOf(ScalingGroup.parse(group), NodeVersion.parse(version));
 }
 
-Deno.test("B9 survey: a NodeVersion is settled when all nodes run it and all groups took it up", async () => {
+Deno.test("B9 survey: a NodeVersion is settled when all nodes run it, and all ScalingGroups have recorded it", async () => {
   const { isSettled, says, stages } = await look(converged(new GroupInMemory()));
   deepEqual([isSettled, says, stages.Workers.done], [true, "All 3 nodes are up to date", 1]);
 });
 
-Deno.test("survey: a NodeVersion is not settled while a group boots another image, even if all nodes run it", async () => {
+Deno.test("survey: a NodeVersion is not settled while a ScalingGroup boots new nodes with another image, even if all nodes run the NodeVersion", async () => {
   equal((await look(new GroupInMemory())).isSettled, false);
 });
 
-Deno.test("survey: a group is not done before its object records what it took up, even if its rollout is done", async () => {
+Deno.test("survey: a ScalingGroup is not done before its annotations record the version, even if its rollout has converged", async () => {
   const group = converged(new GroupInMemory());
   const { metadata } = group.kube.get("scalinggroups", "workers") ?? {};
   if (metadata) metadata.annotations = {};
@@ -69,8 +69,8 @@ const standings: [what: string, status: object, atRest: number, moving: number, 
   ["is rolled", { phase: "Rolling", reason: "Draining" }, 0, 1, ""],
   ["halted", { phase: "Halted", reason: "SetAside" }, 1, 0, "halted"],
   ["is paused", { phase: "Rolling", reason: "Paused" }, 1, 0, "halted"],
-  ["waits for an approval", { phase: "Rolling", reason: "AwaitingApproval" }, 1, 0, "halted"],
-  ["waits for the night", { phase: "Rolling", reason: "OutsideWindow" }, 1, 0, "waiting"],
+  ["waits for an approval, as halted", { phase: "Rolling", reason: "AwaitingApproval" }, 1, 0, "halted"],
+  ["waits for its maintenance window, as waiting", { phase: "Rolling", reason: "OutsideWindow" }, 1, 0, "waiting"],
   ["is mended", { phase: "Repairing", reason: "Repairing" }, 0, 0, ""],
 ];
 
@@ -86,7 +86,7 @@ for (const [what, status, atRest, moving, told] of standings) {
   });
 }
 
-Deno.test("K24 survey: a group that was idle with another target is not at rest before it reads the new one", async () => {
+Deno.test("K24 survey: a group that halted with an earlier target does not count as at rest before its rollout reads the new target", async () => {
   const group = new GroupInMemory();
   reported(group, { phase: "Halted", reason: "Quarantined", observed: observedIn(group) });
   group.ask(next, { stage: "Workers", digest: hashOf(next) });
@@ -94,7 +94,7 @@ Deno.test("K24 survey: a group that was idle with another target is not at rest 
   deepEqual([Workers.atRest, Workers.halted], [0, []]);
 });
 
-Deno.test("survey: names an abandoned record when the groups are done", async () => {
+Deno.test("survey: names a remaining PendingNode without an instance when all groups are done", async () => {
   const group = converged(new GroupInMemory());
   const spec = { providerID: "sim:///a/none", groupID: "projects/p/groups/workers", goal: "Join" };
   const metadata = { name: "left", finalizers: ["ostler.dev/pending-node"], annotations: {} };
@@ -103,7 +103,7 @@ Deno.test("survey: names an abandoned record when the groups are done", async ()
   deepEqual([isSettled, says], [false, 'Nodes not up to date: 1 joining: PendingNode "left"']);
 });
 
-Deno.test("K24 survey: an ended release is withdrawn, however often its end is requested", async () => {
+Deno.test("K24 survey: reports no release after ensureReleaseEnded, which may be called again", async () => {
   const group = new GroupInMemory();
   group.ask(version, { stage: "Workers", digest: hashOf(version) });
   for (const time of ["first", "again"]) {
@@ -113,7 +113,7 @@ Deno.test("K24 survey: an ended release is withdrawn, however often its end is r
   await ensureReleaseEnded(group.client, { object: { name: "none" } });
 });
 
-Deno.test("survey: N1 a node without annotations gets them from its instance; N2 existing ones are kept", async () => {
+Deno.test("survey: N1 annotates a node without annotations with the image and group of its instance; N2 keeps existing annotations", async () => {
   const group = new GroupInMemory();
   nodeOf(group, "workers-1").metadata.annotations = {};
   nodeOf(group, "workers-2").metadata.annotations = { [image]: "mine", [groupId]: "projects/p/groups/workers" };
@@ -126,7 +126,7 @@ Deno.test("survey: N1 a node without annotations gets them from its instance; N2
   deepEqual(marked("workers-2"), ["mine", "projects/p/groups/workers"]);
 });
 
-Deno.test("N3, K26, B12 survey: a node without a provider ID is invalid, is named, and prevents completion", async () => {
+Deno.test("N3, K26, B12 survey: names a node without a provider ID, and the NodeVersion is not settled", async () => {
   const group = converged(new GroupInMemory());
   (nodeOf(group, "workers-1")["spec"] as Record<string, unknown>)["providerID"] = "";
   const { isSettled, says } = await look(group);
@@ -164,7 +164,7 @@ Deno.test("N4, N5, R1 survey: fails and is retried when the cloud or the API ser
   }
 });
 
-Deno.test("D4 survey: retries a late machine that cannot be removed, and keeps its record", async () => {
+Deno.test("D4 survey: is retried when a machine that joins late cannot be deleted, and keeps its PendingNode", async () => {
   const group = converged(new GroupInMemory());
   group.kube.remove("nodes", "workers-3");
   const spec = { providerID: "sim:///a/workers-3", groupID: "projects/p/groups/workers", nodeName: "n", goal: "Join" };
@@ -195,7 +195,7 @@ Deno.test("survey: ignores nodes without a group", async () => {
   equal((await look(group)).isSettled, true);
 });
 
-Deno.test("G1, B1 survey: counts outdated nodes, and names them in the status", async () => {
+Deno.test("G1, B1 survey: counts outdated nodes, and names the nodes in the status", async () => {
   const group = converged(new GroupInMemory());
   group.ask(next);
   const { isSettled, stages, digest } = await look(group);
@@ -204,7 +204,7 @@ Deno.test("G1, B1 survey: counts outdated nodes, and names them in the status", 
   deepEqual(status.outdated.map(({ name }) => name), ["workers-1", "workers-2", "workers-3"]);
 });
 
-Deno.test("K23 survey: a NodeVersion is settled without its control planes, whose progress is in their stage", async () => {
+Deno.test("K23 survey: a NodeVersion is settled although its control planes are outdated, because only their own stage counts these nodes", async () => {
   const group = new GroupInMemory({ role: "ControlPlane" });
   const { isSettled, stages: { ControlPlane }, says } = await look(group);
   deepEqual([isSettled, ControlPlane.groups, ControlPlane.done, ControlPlane.outdated], [true, 1, 0, 0]);
@@ -213,7 +213,7 @@ Deno.test("K23 survey: a NodeVersion is settled without its control planes, whos
   deepEqual((await look(settled)).stages.ControlPlane.done, 1);
 });
 
-Deno.test("K5, K23 survey: distinguishes a new node without annotations from nodes of other components", async () => {
+Deno.test("K5, K23 survey: counts a joining control plane without annotations separately from nodes with other components", async () => {
   const group = new GroupInMemory({ role: "ControlPlane" });
   for (const name of ["workers-1", "workers-2"]) {
     delete nodeOf(group, name).metadata.annotations?.["constellation.edgeless.systems/kubernetes-components"];
@@ -272,7 +272,7 @@ Deno.test("K23 survey: nodes are outdated while the API server is older than the
   deepEqual(status.conditions.map((each) => (each as { status: string }).status)[0], "True");
 });
 
-Deno.test("fault K23 survey: one upgraded API server permits no later kubelet before all control planes are upgraded", async () => {
+Deno.test("fault K23 survey: refuses a newer kubelet while the API server of any control plane still has the old version", async () => {
   const group = new GroupInMemory();
   let requests = 0; // each request is answered by another API server
   const getCode = (): Promise<object> => Promise.resolve({ gitVersion: requests++ % 2 === 0 ? "v1.36.1" : "v1.35.4" });
@@ -307,7 +307,7 @@ Deno.test("fault K23 survey: one upgraded API server permits no later kubelet be
   deepEqual(seen, ["KubernetesTooNew", "KubernetesTooNew", undefined]);
 });
 
-Deno.test("survey: reports whether Kubernetes can be upgraded, only to a worker with hands", async () => {
+Deno.test("survey: reports whether Kubernetes can be upgraded only to a worker whose setting hands-image is set", async () => {
   const group = new GroupInMemory();
   const { client } = group;
   const look = async (hasHands: boolean): Promise<unknown> => {
@@ -322,7 +322,7 @@ Deno.test("survey: reports whether Kubernetes can be upgraded, only to a worker 
   deepEqual([said, before === after], [{ state: "Possible", says: "approve it" }, false]);
 });
 
-Deno.test("fault K23 survey: bounds the report of an upgrade, whatever the status has", async () => {
+Deno.test("fault K23 survey: shortens the message of an upgrade to 2,000 characters, whatever the status contains", async () => {
   const group = new GroupInMemory();
   const told = { type: "KubernetesUpgraded", status: "False", reason: "r", message: "m".repeat(32_768) };
   Object.assign(group.kube.get("nodeversions", "v") ?? {}, { status: { conditions: [told] } });
@@ -330,7 +330,7 @@ Deno.test("fault K23 survey: bounds the report of an upgrade, whatever the statu
   equal(seen.state === "Present" && seen.upgrade?.says.length, 2_000);
 });
 
-Deno.test("fault K23 survey: has the same fingerprint on workers with and without hands, so that neither ends a wait of the other", async () => {
+Deno.test("fault K23 survey: returns the same fingerprint whether or not setting hands-image is set, so that workers with different settings do not wake each other", async () => {
   const { client } = new GroupInMemory();
   const look = async (hasHands: boolean): Promise<VersionSurvey> =>
     await surveyNodeVersion(client, { object }, { hasHands });
@@ -338,14 +338,14 @@ Deno.test("fault K23 survey: has the same fingerprint on workers with and withou
   deepEqual("fingerprint" in without && "fingerprint" in having && without.fingerprint === having.fingerprint, true);
 });
 
-Deno.test("K3, B11 survey: an old node whose new node vanished is not done", async () => {
+Deno.test("K3, B11 survey: a NodeVersion is not settled while an old node names a new node that has vanished", async () => {
   const group = converged(new GroupInMemory());
   const { annotations = {} } = nodeOf(group, "workers-1").metadata;
   Object.assign(annotations, { [image]: "old", "constellation.edgeless.systems/heir": "gone" });
   equal((await look(group)).isSettled, false);
 });
 
-Deno.test("K4, K7 survey: completes a record of the Constellation operator: deletes its late machine, then the record", async () => {
+Deno.test("K4, K7 survey: completes a PendingNode of the Constellation operator: deletes its late machine, then the PendingNode", async () => {
   const group = converged(new GroupInMemory());
   const spec = {
     providerID: "sim:///a/workers-3",
@@ -373,7 +373,7 @@ Deno.test("K4, K7 survey: completes a record of the Constellation operator: dele
 
 const forged: [what: string, change: (group: GroupInMemory) => void][] = [
   ["serves", () => {}],
-  ["is protected", (group) => {
+  ["is protected in its cloud", (group) => {
     group.kube.remove("nodes", "workers-3");
     group.cloud.set("sim:///a/workers-3", { isProtected: true });
   }],
@@ -385,7 +385,7 @@ const forged: [what: string, change: (group: GroupInMemory) => void][] = [
 ];
 
 for (const [what, change] of forged) {
-  Deno.test(`survey: an untrusted record removes no machine that ${what}`, async () => {
+  Deno.test(`survey: a PendingNode without Ostler's finalizer deletes no machine that ${what}`, async () => {
     const group = converged(new GroupInMemory());
     change(group);
     const spec = {

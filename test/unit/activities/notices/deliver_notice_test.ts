@@ -62,7 +62,7 @@ async function failureOf(
   return given;
 }
 
-Deno.test("deliverNotice: sends a webhook what Slack accepts, without mentions of everybody", async () => {
+Deno.test("deliverNotice: sends a webhook the JSON that Slack accepts, and escapes mentions such as <!channel>", async () => {
   await receiving(accepted, async ({ received, file, url }) => {
     const webhook = await file("webhook", `${url}\n`);
     await deliverNotice({ ...nothing, webhook }, { pool, notice, target: "Webhook" });
@@ -78,7 +78,7 @@ Deno.test("deliverNotice: sends a webhook what Slack accepts, without mentions o
   });
 });
 
-Deno.test("deliverNotice: fills a custom template within its texts, and the result is valid JSON", async () => {
+Deno.test("deliverNotice: replaces placeholders only within the strings of a custom template, so the result is valid JSON", async () => {
   await receiving(accepted, async ({ received, file, url }) => {
     const text = { blocks: [{ type: "section", text: "*{{kind}}* {{pool}} {{message}} {{unknown}}" }], n: 1 };
     const files = { webhook: await file("webhook", url), template: await file("template", JSON.stringify(text)) };
@@ -130,7 +130,7 @@ Deno.test("deliverNotice: follows no redirect", async () => {
   deepEqual(elsewhere, []);
 });
 
-Deno.test("deliverNotice: no failure contains the address", async () => {
+Deno.test("deliverNotice: shows the address of the webhook in no failure", async () => {
   await receiving(accepted, async ({ file }) => {
     const wrong: [string, RegExp][] = [
       ["http://127.0.0.1:1/services/hunter2", /the receiver is unreachable$/],

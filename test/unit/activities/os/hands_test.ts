@@ -70,7 +70,7 @@ async function looks(
 
 const created = (kube: FakeKube): number => kube.writes.filter((write) => write.startsWith("create pods")).length;
 
-Deno.test("givenOrder: makes one pod on the node, reads its result, and removes it", async () => {
+Deno.test("givenOrder: creates one pod on the node, reads its result, and deletes the pod", async () => {
   const kube = kubeWithNode();
   answering(kube, ended(JSON.stringify(told)));
   deepEqual(await give(kube), { outcome: "Done", status, findings: [] });
@@ -78,7 +78,7 @@ Deno.test("givenOrder: makes one pod on the node, reads its result, and removes 
   deepEqual(kube.all("pods"), []);
 });
 
-Deno.test("H11 givenOrder: its pod is pinned, tolerates all, has no token, is deleted with its node, and takes only arguments", async () => {
+Deno.test("H11 givenOrder: its pod is bound to the node, tolerates all taints, has no token, is deleted with the node, and takes only arguments", async () => {
   const kube = kubeWithNode();
   const asked = order();
   await looks(kube, asked, [0]);
@@ -106,7 +106,7 @@ Deno.test("H11 givenOrder: its pod is pinned, tolerates all, has no token, is de
   ok(!JSON.stringify(hand?.["command"]).includes("registry.example"));
 });
 
-Deno.test("givenOrder: a pod made after an outage has the extended deadline in every place", async () => {
+Deno.test("givenOrder: extends the deadline in the annotation and in the arguments when the pod is created after an API outage", async () => {
   const kube = kubeWithNode();
   const asked = order({ until: Date.now() + 60 * second });
   let isAway = true;
@@ -159,7 +159,7 @@ Deno.test("givenOrder: is moot for a deleted node, and for another node with its
   equal(created(kube), 0);
 });
 
-Deno.test("givenOrder: finds the pod of the previous attempt, also after its deadline", async () => {
+Deno.test("givenOrder: reads the result of the pod that a previous attempt created, also after the deadline", async () => {
   const kube = kubeWithNode();
   const asked = order();
   await looks(kube, asked, [0]);
@@ -168,14 +168,14 @@ Deno.test("givenOrder: finds the pod of the previous attempt, also after its dea
   equal(created(kube), 1);
 });
 
-Deno.test("givenOrder: each boot, attempt, verb and node has its own pod", () => {
+Deno.test("givenOrder: uses another pod for each boot, attempt, verb and node, and the same pod for another deadline", () => {
   const names = [{}, { bootId: bootId.replace("1", "2") }, { token: "t-2" }, { verb: "Status" as const }, { uid: "u" }]
     .map((overrides) => osHandOf(order(overrides)).name);
   equal(new Set(names).size, names.length);
   equal(osHandOf(order({ until: 1 })).name, names[0]);
 });
 
-Deno.test("givenOrder: returns Unknown when the kubelet never began, and leaves no pod to begin late", async () => {
+Deno.test("givenOrder: returns Unknown, and deletes the pod, when the kubelet has not started the pod by the deadline", async () => {
   const kube = kubeWithNode();
   const pulling = { phase: "Pending", containerStatuses: [{ state: { waiting: { reason: "ImagePullBackOff" } } }] };
   const outcome = await looks(kube, order(), [0], [60 * second, () => tell(kube, pulling)], [601 * second]);
@@ -188,7 +188,7 @@ Deno.test("givenOrder: returns Unknown when the kubelet never began, and leaves 
   deepEqual(kube.all("pods"), []);
 });
 
-Deno.test("givenOrder: replaces an evicted or deleted pod, a few times, and after a while", async () => {
+Deno.test("givenOrder: replaces an evicted or deleted pod after a pause, up to a limit", async () => {
   const kube = kubeWithNode();
   const evicted = (): void =>
     tell(kube, { phase: "Failed", reason: "Evicted", message: "The node was low on resource" });
@@ -207,7 +207,7 @@ Deno.test("givenOrder: replaces an evicted or deleted pod, a few times, and afte
   equal(created(kube), 1 + 4);
 });
 
-Deno.test("givenOrder: never boots a node with a second pod after the first had begun", async () => {
+Deno.test("givenOrder: creates no second pod that could boot the node again, after the first one has started", async () => {
   for (const verb of ["Apply", "GoBack"] as const) {
     for (const state of ["gone", "cut off"]) {
       const kube = kubeWithNode();
@@ -223,7 +223,7 @@ Deno.test("givenOrder: never boots a node with a second pod after the first had 
   }
 });
 
-Deno.test("givenOrder: downloads again with another pod when the first one vanished", async () => {
+Deno.test("givenOrder: creates another pod for the download when the first one vanished", async () => {
   const kube = kubeWithNode();
   const gone = (): void => kube.remove("pods", kube.all("pods")[0]?.metadata.name ?? "", "ostler-hands");
   await looks(kube, order(), [0], [1, () => tell(kube, begun)], [60 * second, gone]);
@@ -254,14 +254,14 @@ Deno.test("givenOrder: waits for an API server that is down, however long, and r
   equal((await looks(kube, order(), ...steps.slice(3)) as OsOutcome).outcome, "Done");
 });
 
-Deno.test("givenOrder: extends the time of a node by the time in which nothing could be read", async () => {
+Deno.test("givenOrder: extends the deadline of the node by the time in which the API server could not be read", async () => {
   const kube = kubeWithNode();
   match(String(await looks(kube, order(), ...anHourAway(kube, begun))), /^pod "\S+" is running$/);
   const outcome = await looks(kube, order(), ...anHourAway(kube, begun), [4200 * second]);
   equal((outcome as OsOutcome).outcome, "Unknown");
 });
 
-Deno.test("givenOrder: reports a missing permission of the worker at once", async () => {
+Deno.test("givenOrder: fails as AccessDenied without a retry when the worker is forbidden to create pods", async () => {
   const kube = kubeWithNode();
   kube.onRequest = (request) => {
     if (request.startsWith("create pods")) throw answer(403, "Forbidden", "not by you");
@@ -269,7 +269,7 @@ Deno.test("givenOrder: reports a missing permission of the worker at once", asyn
   await rejects(looks(kube, order(), [0]), { type: "AccessDenied" });
 });
 
-Deno.test("givenOrder: removes abandoned hands, and no others", async () => {
+Deno.test("givenOrder: deletes pods of Ostler that are an hour past their deadline, and no other pods", async () => {
   const kube = kubeWithNode();
   const labels = {
     ...{ "app.kubernetes.io/name": "ostler", "app.kubernetes.io/component": "hand" },

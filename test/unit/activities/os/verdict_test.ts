@@ -11,7 +11,7 @@ const told = {
 };
 const said = (more: object): string => JSON.stringify({ ...told, ...more });
 
-Deno.test("verdictIn: reads only the output format of hands", () => {
+Deno.test("verdictIn: accepts only a well-formed result of the pod on the node", () => {
   const { bootId, booted, staged, fallback, findings } = told;
   deepEqual(verdictIn(said({})), { outcome: "Done", status: { bootId, booted, staged, fallback }, findings });
   const hostile = [
@@ -45,7 +45,7 @@ Deno.test("refusalIn: sorts the messages of the tools", () => {
   for (const [reason, said] of words) equal(refusalIn(said), reason, said);
 });
 
-Deno.test("stateIn: treats an end without an answer as a failure, unless the pod was evicted or may have booted the node", () => {
+Deno.test("stateIn: treats a pod that ended without a readable result as failed, unless it was evicted or may have booted the node", () => {
   const pod = (verb: string, terminated: { exitCode: number; message?: string; reason?: string }): string => {
     const state = stateIn({
       metadata: { name: "hand" },

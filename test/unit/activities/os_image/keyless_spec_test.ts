@@ -40,7 +40,11 @@ const faults: [what: string, change: (keyless: Keyless) => unknown, words: RegEx
     (keyless) => ({ ...keyless, transparencyLogs: keyless.roots }),
     /transparencyLogs\[0\] is not a PEM public/,
   ],
-  ["two roots in one", (keyless) => ({ ...keyless, roots: [keyless.roots.join("\n").repeat(2)] }), /roots\[0\] is not/],
+  [
+    "two certificates in one root",
+    (keyless) => ({ ...keyless, roots: [keyless.roots.join("\n").repeat(2)] }),
+    /roots\[0\] is not/,
+  ],
   ["neither keys nor keyless", () => undefined, /must have keys or keyless/],
 ];
 
@@ -72,7 +76,7 @@ for (
     "intoto2",
   ]] as const
 ) {
-  Deno.test(`keyless spec: a provenance by an identity counts like one by a key, as ${form} and logged as ${entry}`, async () => {
+  Deno.test(`keyless spec: accepts a provenance that a configured identity signed, as ${form} and with log entry ${entry}`, async () => {
     await onKeylessScene(async ({ registry, image: { digest }, sigstore, admission, spec }) => {
       admission.ask({ ...spec, requireProvenance: { builder: "b" } });
       const tag = digest.replace(":", "-");
@@ -93,7 +97,7 @@ for (
   });
 }
 
-Deno.test("keyless spec: a provenance whose log entry is about another envelope does not count", async () => {
+Deno.test("keyless spec: refuses a provenance when its log entry is about another envelope", async () => {
   await onKeylessScene(async ({ registry, image: { digest }, sigstore, admission, spec }) => {
     admission.ask({ ...spec, requireProvenance: {} });
     registry.attach(`${digest.replace(":", "-")}.sig`, [await sigstore.layer(digest)]);
@@ -133,7 +137,7 @@ for (
     }],
     ["too many log entries", { certificate: { rawBytes: "AAAA" }, tlogEntries: Array(9).fill({}) }],
     ["a certificate without an end", { certificate: { rawBytes: "A".repeat(100_000) } }],
-    ["something else", 1],
+    ["a number as its verification material", 1],
   ] as const
 ) {
   Deno.test(`keyless spec: a bundle with ${what} is refused`, async () => {

@@ -39,19 +39,23 @@ const tampered: [
     /cannot be read/,
   ],
   [
-    "with words beside the PEM",
+    "with other text around the PEM",
     (layer, { sigstore }) => noted(layer, { [annotation.chain]: `words\n${sigstore.intermediate.pem}` }),
     /cannot be read/,
   ],
-  ["with no JSON", (layer) => noted(layer, { [annotation.bundle]: "{" }), /cannot be read/],
-  ["with other JSON", (layer) => noted(layer, { [annotation.bundle]: '{"Payload":[]}' }), /cannot be read/],
+  ["with an incomplete JSON as its log entry", (layer) => noted(layer, { [annotation.bundle]: "{" }), /cannot be read/],
+  [
+    "with another JSON object as its log entry",
+    (layer) => noted(layer, { [annotation.bundle]: '{"Payload":[]}' }),
+    /cannot be read/,
+  ],
   [
     "with too many certificates",
     (layer, { sigstore }) => noted(layer, { [annotation.chain]: sigstore.root.pem.repeat(5) }),
     /cannot be read/,
   ],
   [
-    "with two certificates in place of one",
+    "with two certificates in its certificate annotation",
     (layer, { sigstore }) =>
       noted(layer, { [annotation.certificate]: `${layer.annotations[annotation.certificate]}\n${sigstore.root.pem}` }),
     /cannot be read/,
@@ -64,7 +68,7 @@ const tampered: [
       }),
     /cannot be read/,
   ],
-  ["with another certificate after its own", async (layer, { sigstore, image }) => {
+  ["with another certificate before its own", async (layer, { sigstore, image }) => {
     const other = certificateOf(await sigstore.layer(image.digest));
     const text = Buffer.from(`\n${layer.annotations[annotation.certificate]}\n`);
     return noted(layer, { [annotation.certificate]: pemOf(Buffer.concat([other, text])) });
@@ -78,7 +82,7 @@ const tampered: [
     return noted(layer, { [annotation.bundle]: other.annotations[annotation.bundle] });
   }, /for another signature/],
   [
-    "with an entry of another payload in the log",
+    "with a logged entry of another payload",
     (layer, { sigstore }) =>
       noted(layer, {
         [annotation.bundle]: bundleText(sigstore.log.enter(entryOf(layer, { bytes: Buffer.from("b") }))),
@@ -86,14 +90,14 @@ const tampered: [
     /for another signature/,
   ],
   [
-    "with an entry of another certificate in the log",
+    "with a logged entry of another certificate",
     (layer, { sigstore }) =>
       noted(layer, {
         [annotation.bundle]: bundleText(sigstore.log.enter(entryOf(layer, { certificate: sigstore.root.pem }))),
       }),
     /for another signature/,
   ],
-  ["with an entry of another signature over the same in the log", (layer, { sigstore }) => {
+  ["with a logged entry of another signature over the same payload", (layer, { sigstore }) => {
     const signature = new Signer().sign(layer.bytes);
     return noted(layer, { [annotation.bundle]: bundleText(sigstore.log.enter(entryOf(layer, { signature }))) });
   }, /for another signature/],
@@ -102,7 +106,7 @@ const tampered: [
     const { body } = sigstore.log.enter(entryOf(layer, {}));
     return noted(layer, { [annotation.bundle]: bundleText({ ...logged, body }) });
   }, /not signed by any of the spec's transparency logs/],
-  ["with another time than the log's", (layer, { sigstore }) => {
+  ["with another time than the log has signed", (layer, { sigstore }) => {
     const logged = sigstore.log.enter(entryOf(layer, {}), Date.now() + hour);
     return noted(layer, {
       [annotation.bundle]: bundleText({ ...logged, integratedTime: Math.floor(Date.now() / 1_000) }),

@@ -14,7 +14,7 @@ import { Signer } from "../../../support/images/signer.ts";
 const hour = 3_600_000;
 const { issuer, subject } = workflow;
 
-Deno.test("A15 keyless: accepts an identity that a configured authority certified and a configured log recorded, also later", async () => {
+Deno.test("A15 keyless: accepts a signature of a configured identity that authority and log confirm, also after its certificate has expired", async () => {
   await onKeylessScene(async ({ image, sigstore, admission, judgeWith }) => {
     equal(await admission.judge(), "SignatureMissing");
     const at = Date.now() - 24 * hour;
@@ -23,7 +23,7 @@ Deno.test("A15 keyless: accepts an identity that a configured authority certifie
   });
 });
 
-Deno.test("keyless: a bundle counts like a layer, with its chain, and without if the intermediate is configured", async () => {
+Deno.test("keyless: accepts a bundle with its certificate chain, or without the chain if the spec has the intermediate certificate", async () => {
   await onKeylessScene(async ({ image, sigstore, admission, spec, judgeWith }) => {
     const bundled = async (changes?: Changes): Promise<string> =>
       await judgeWith({ mediaType: bundleType, bytes: json(await sigstore.bundle(image.digest, changes)) });
@@ -35,7 +35,7 @@ Deno.test("keyless: a bundle counts like a layer, with its chain, and without if
   });
 });
 
-Deno.test("keyless: an email address counts like a URI, and the issuer in the format of older certificates", async () => {
+Deno.test("keyless: accepts an email address as identity, and the issuer extension of older certificates", async () => {
   await onKeylessScene(async ({ image, sigstore, admission, spec, judgeWith }) => {
     const holder = { issuer: "https://accounts.example", subject: "release@acme.example" };
     admission.ask({ ...spec, keyless: sigstore.trust(workflow, holder) });
@@ -45,7 +45,7 @@ Deno.test("keyless: an email address counts like a URI, and the issuer in the fo
   });
 });
 
-Deno.test("keyless: with keys and identities in the spec, a signature by either is enough", async () => {
+Deno.test("keyless: accepts a signature by a key or by an identity when the spec has both", async () => {
   await onKeylessScene(async ({ image, sigstore, admission, spec, judgeWith }) => {
     const signer = new Signer();
     admission.ask({ ...spec, keys: [signer.pem] });
@@ -57,7 +57,7 @@ Deno.test("keyless: with keys and identities in the spec, a signature by either 
   });
 });
 
-Deno.test("keyless: an authority with an RSA key counts, but not with a weak hash", async () => {
+Deno.test("keyless: accepts a certificate of an RSA authority with SHA-256, and refuses one with SHA-1", async () => {
   await onKeylessScene(async ({ image, sigstore, admission, spec, judgeWith }) => {
     for (const [hash, reason] of [["SHA-1", "SignatureInvalid"], ["SHA-256", "Accepted"]] as const) {
       const authority = await makeAuthority("rsa", { algorithm: rsa(hash) });
@@ -158,7 +158,7 @@ const refusals: Refusal[] = [
 ];
 
 for (const [what, make, words] of refusals) {
-  Deno.test(`A15 keyless: an image is refused by a certificate ${what}`, async () => {
+  Deno.test(`A15 keyless: refuses an image whose signature has a certificate ${what}`, async () => {
     await onKeylessScene(async (scene) => {
       const layer = await make(scene);
       equal(await scene.judgeWith(layer), "SignatureInvalid");

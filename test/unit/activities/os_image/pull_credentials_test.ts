@@ -19,7 +19,7 @@ function read(kube: FakeKube, host = "quay.io", path = "team/os"): ReturnType<ty
   return readPullCredentials(kube.client, "pull", { host, path });
 }
 
-Deno.test("readPullCredentials: returns the entry with the longest match, and none of another registry", async () => {
+Deno.test("readPullCredentials: returns the entry with the longest matching path, and no entry of another registry", async () => {
   const auths = {
     "quay.io": auth("all", "1"),
     "https://quay.io/team": auth("team", "2:3"),
@@ -35,14 +35,14 @@ Deno.test("readPullCredentials: returns the entry with the longest match, and no
 
 for (
   const [what, kube, words] of [
-    ["is not there", new FakeKube(), /Secret "kube-system\/pull" does not exist/],
+    ["does not exist", new FakeKube(), /Secret "kube-system\/pull" does not exist/],
     ["is of another type", kubeWith({ auths: {} }, "Opaque"), /is not of type/],
     ["is not JSON", kubeWith("hunter2"), /does not have a username and password for "quay.io"/],
-    ["has none for that registry", kubeWith({ auths: { "ghcr.io": auth("a", "hunter2") } }), /for "quay.io"/],
+    ["has no entry for that registry", kubeWith({ auths: { "ghcr.io": auth("a", "hunter2") } }), /for "quay.io"/],
     ["has an invalid entry", kubeWith({ auths: { "quay.io": { auth: "hunter2" } } }), /for "quay.io"/],
   ] as const
 ) {
-  Deno.test(`readPullCredentials: reports only that a Secret ${what}`, async () => {
+  Deno.test(`readPullCredentials: reports that a Secret ${what}, and quotes nothing of the Secret`, async () => {
     const error = await read(kube).catch((error: unknown) => error) as Error & { reason: string };
     equal(error.reason, "CredentialsMissing");
     match(error.message, words);

@@ -37,7 +37,7 @@ Deno.test("Registry: refuses a manifest with another digest", async () => {
   equal(await open(registry).manifest("v2"), undefined);
 });
 
-Deno.test("Registry: reads no more than its limit", async () => {
+Deno.test("Registry: stops reading a manifest at 4 MiB", async () => {
   await using registry = new FakeRegistry();
   let sent = 0;
   registry.intrude = () =>

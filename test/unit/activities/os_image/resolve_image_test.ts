@@ -62,7 +62,7 @@ Deno.test("resolveImage: refuses an image with another platform than its index h
   match("message" in none ? none.message : "", /does not name its platform/);
 });
 
-Deno.test("resolveImage: reports an unreachable registry after a number of attempts, and not before", async () => {
+Deno.test("resolveImage: fails finally for an unreachable registry only after the last of its attempts", async () => {
   const gone = new FakeRegistry();
   const { host } = gone;
   await gone[Symbol.asyncDispose]();

@@ -49,7 +49,7 @@ function standing(kube: FakeKube): (string | undefined)[] {
   return [said("Accepted"), said("Reachable"), acceptedImageOf("a", read(kube)).state];
 }
 
-Deno.test("ensureImageTold: writes once, and keeps the transition time of a condition", async () => {
+Deno.test("ensureImageTold: writes only changes, and keeps the transition time of a condition whose status is unchanged", async () => {
   const kube = kubeWith();
   equal(await tell(kube, accepted(1)), "Told");
   await tell(kube, accepted(1), 5);
@@ -78,7 +78,7 @@ Deno.test("ensureImageTold: clears the result of an image that is refused now, a
   deepEqual(standing(kube), ["False", "True", "Refused"]);
 });
 
-Deno.test("ensureImageTold: an outage keeps an accepted image, and reports nothing about others", async () => {
+Deno.test("ensureImageTold: keeps an image accepted while its registry is unreachable, and sets Accepted=Unknown for an image without a result", async () => {
   const kube = kubeWith();
   await tell(kube, away);
   deepEqual(standing(kube), ["Unknown", "False", "Waiting"]);
@@ -89,7 +89,7 @@ Deno.test("ensureImageTold: an outage keeps an accepted image, and reports nothi
   deepEqual(standing(kube), ["True", "True", "Accepted"]);
 });
 
-Deno.test("ensureImageTold: keeps the result of an older spec in an outage, while pools wait for the new one", async () => {
+Deno.test("ensureImageTold: keeps the result of the previous spec while the registry is unreachable, and pools wait for the result of the new spec", async () => {
   const kube = kubeWith();
   await tell(kube, accepted(1));
   edit(kube, 2);
@@ -136,13 +136,13 @@ Deno.test("readAcceptedImage: reports an image that is missing or being deleted"
   equal((await readAcceptedImage(kube.client, { object: { name: "b" } })).state, "Missing");
 });
 
-Deno.test("ensureImageTold: an invalid spec reports nothing about a registry", async () => {
+Deno.test("ensureImageTold: sets no condition about the registry when the spec is invalid", async () => {
   const kube = kubeWith();
   await tell(kube, { state: "Refused", reason: "SpecInvalid", message: "spec.keys: a", generation: 1 });
   deepEqual(standing(kube), ["False", undefined, "Refused"]);
 });
 
-Deno.test("readAcceptedImage: a status without a complete digest admits nothing, whatever wrote it", () => {
+Deno.test("readAcceptedImage: returns Waiting for a status with Accepted=True but without a complete digest", () => {
   const kube = kubeWith();
   const conditions = [{
     ...{ type: "Accepted", status: "True", reason: "Accepted", message: "", observedGeneration: 1 },

@@ -29,7 +29,7 @@ async function onScene(
 }
 
 for (const kind of ["p256", "rsa", "ed25519"] as const) {
-  Deno.test(`A15 verifyImage: accepts a signature of ${kind}, and not one over other bytes`, async () => {
+  Deno.test(`A15 verifyImage: accepts a signature with a ${kind} key, and refuses one over other bytes`, async () => {
     await onScene(async ({ registry, image, signer, admission, tag }) => {
       equal(await admission.judge(), "SignatureMissing");
       const layer = signer.layer(image.digest);
@@ -58,7 +58,7 @@ for (
     ["names no image", { image: undefined }],
   ] as const
 ) {
-  Deno.test(`verifyImage: a valid signature over a payload that ${what} does not count`, async () => {
+  Deno.test(`verifyImage: refuses a valid signature over a payload that ${what}`, async () => {
     await onScene(async ({ registry, image, signer, admission, tag }) => {
       registry.attach(tag, [signer.layer(image.digest, fields)]);
       equal(await admission.judge(), "SignatureInvalid");
@@ -66,7 +66,7 @@ for (
   });
 }
 
-Deno.test("verifyImage: a bundle with a signer counts for the image that it names, by a key of the spec", async () => {
+Deno.test("verifyImage: accepts a bundle with a signature only for the image that it names, and only by a key of the spec", async () => {
   await onScene(async ({ registry, image, signer, admission, tag }) => {
     const predicateType = "https://sigstore.dev/cosign/sign/v1";
     const mediaType = "application/vnd.dev.sigstore.bundle.v0.3+json";
@@ -83,7 +83,7 @@ Deno.test("verifyImage: a bundle with a signer counts for the image that it name
   });
 });
 
-Deno.test("verifyImage: a provenance by a key of the spec is not a signature", async () => {
+Deno.test("verifyImage: does not accept a provenance as a signature, even if a key of the spec signed it", async () => {
   await onScene(async ({ registry, image, signer, admission, tag }) => {
     const bytes = signer.envelope(image.digest, { predicateType: "https://slsa.dev/provenance/v1" });
     registry.attach(tag, [{ mediaType: "application/vnd.dsse.envelope.v1+json", bytes }]);
@@ -91,7 +91,7 @@ Deno.test("verifyImage: a provenance by a key of the spec is not a signature", a
   });
 });
 
-Deno.test("verifyImage: a provenance about another image, or by another key, does not count", async () => {
+Deno.test("verifyImage: refuses a provenance about another image, or by another key", async () => {
   await onScene(async ({ registry, image, signer, admission, tag, spec }) => {
     admission.ask({ ...spec, requireProvenance: {} });
     const predicateType = "https://slsa.dev/provenance/v1";
@@ -150,7 +150,7 @@ for (
     ["a private key in place of a public one", { keys: [privatePem] }],
     ["an invalid key", { keys: ["-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----"] }],
     ["no key", { keys: [] }],
-    ["keyless in parts", { keyless: { issuer: "https://issuer.example" } }],
+    ["an incomplete keyless section", { keyless: { issuer: "https://issuer.example" } }],
     ["an unknown field", { requireSbom: {} }],
     ["a reference without a registry", { reference: "debian:13" }],
     ["a reference without tag and digest", { reference: "registry.example/os" }],

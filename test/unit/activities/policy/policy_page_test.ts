@@ -129,7 +129,7 @@ function valueOf(field: string, text: string): unknown {
   return Number.isNaN(milliseconds) ? parse(text) as unknown : milliseconds;
 }
 
-Deno.test("docs/reference/policy.md: ends with a policy that uses every section except growth, with the described result", () => {
+Deno.test("docs/reference/policy.md: ends with an example policy that has every section except growth, and the waves and gates that the page describes", () => {
   const [, text = ""] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
   const { metadata, spec } = parse(text) as { metadata: { name: string; namespace: string }; spec: unknown };
   const policy = { ...metadata, spec: RolloutPolicySpec.parse(spec) };

@@ -71,7 +71,7 @@ Deno.test("findRules: ignores a tie among less specific policies", async () => {
 });
 
 for (const [what, spec] of Object.entries(usable)) {
-  Deno.test(`findRules: accepts ${what}`, async () => {
+  Deno.test(`findRules: applies a policy with ${what}`, async () => {
     // Every case gets a selector that matches the pool, because other tests check selectors.
     const rules = await rulesAmid({ careful: { ...spec as object, selector: {} } });
     assert.equal(rules.source, "careful");

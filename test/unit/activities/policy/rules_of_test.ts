@@ -43,7 +43,7 @@ Deno.test("rulesOf: doubles waves from one machine by default", () => {
   });
 });
 
-Deno.test("rulesOf: returns durations in milliseconds, and leaves missing ones to the run", () => {
+Deno.test("rulesOf: returns durations in milliseconds, and the defaults for missing fields", () => {
   assert.deepEqual(rules({ join: { ready: "1h30m", attempts: 0 } }).join, {
     ...{ ...defaultRules.join, ready: 90 * minute, attempts: 0 },
   });
@@ -52,7 +52,7 @@ Deno.test("rulesOf: returns durations in milliseconds, and leaves missing ones t
   });
 });
 
-Deno.test("rulesOf: resolves windows, and distinguishes none from always", () => {
+Deno.test("rulesOf: returns null without windows in the policy, and otherwise the open intervals", () => {
   assert.equal(rules({}).windows, null);
   const [first] = rules({ windows: [{ cron: "0 2 * * *", duration: "1h" }] }).windows ?? [];
   assert.deepEqual(first, { from: 120 * minute, to: 180 * minute });
@@ -68,7 +68,7 @@ Deno.test("rulesOf: gives a condition the duration of NotReady by default", () =
   });
 });
 
-Deno.test("rulesOf: gives a gate ten minutes after each machine by default", () => {
+Deno.test("rulesOf: runs a gate after each machine, for at most ten minutes, by default", () => {
   const [usual, own] = rules({
     gates: [{ name: "a", daemonSets: {} }, { name: "b", run: "EachWave", within: "1m", daemonSets: {} }],
   }).gates;
@@ -88,14 +88,14 @@ Deno.test("rulesOf: reads each kind of check, by default in the namespace of the
   });
 });
 
-Deno.test("rulesOf: requires one sample by default with a samples query, and none without", () => {
+Deno.test("rulesOf: requires at least one sample when a samples query is given, and none without that query", () => {
   const prometheus = { url: "http://p", query: "up", operator: ">=", threshold: 0.5 };
   const check = { kind: "Prometheus", ...prometheus };
   assert.deepEqual(checkOf({ prometheus }), { ...check, samples: null, minSamples: 0 });
   assert.deepEqual(checkOf({ prometheus: { ...prometheus, samples: "n" } }), { ...check, samples: "n", minSamples: 1 });
 });
 
-Deno.test("rulesOf: omits etcd without snapshots, as earlier versions do", () => {
+Deno.test("rulesOf: returns no field etcd when no snapshots are configured, like earlier versions", () => {
   for (const snapshot of [undefined, {}, { keep: "None" }]) {
     assert.equal("etcd" in rules({ etcd: { snapshot } }), false);
   }

@@ -39,7 +39,7 @@ Deno.test("openIntervals: moves a start that summer time skips to its first minu
   ]);
 });
 
-Deno.test("openIntervals: opens once for a start that comes twice when summer time ends", () => {
+Deno.test("openIntervals: opens a window once when its start occurs twice because summer time ends", () => {
   const nightly = { cron: "30 2 * * *", duration: "10m", timeZone: "Europe/Berlin" };
   assert.deepEqual(intervals("2026-10-24T12:00:00Z", nightly).slice(0, 2), [
     ...["10-25T00:30 10-25T00:40", "10-26T01:30 10-26T01:40"],
@@ -61,7 +61,7 @@ Deno.test("openIntervals: joins windows that overlap or touch, and orders those 
   ]);
 });
 
-Deno.test("openIntervals: returns at most 20, and none after 60 days", () => {
+Deno.test("openIntervals: returns at most 20 intervals, and none that begins more than 60 days ahead", () => {
   const daily = { cron: "0 1 * * *", duration: "1h" };
   const weekly = { cron: "0 1 * * MON", duration: "1h" };
   assert.equal(intervals("2026-06-01T00:00:00Z", daily).length, 20);
@@ -74,7 +74,7 @@ Deno.test("openIntervals: returns the next window, however far in the future", (
   assert.deepEqual(intervals("2026-01-01T00:00:00Z", yearly), ["12-24T01:00 12-24T02:00"]);
 });
 
-Deno.test("openIntervals: completes soon with a window that opens every minute", () => {
+Deno.test("openIntervals: merges a window that opens every minute into one interval, and does not follow it without end", () => {
   const minutely = { cron: "* * * * *", duration: "1m" };
   const [only, ...more] = openIntervals([PolicyWindow.parse(minutely)], 0);
   assert.deepEqual([only?.from, more.length], [0, 0]);

@@ -33,7 +33,7 @@ const climbs: [string, MachineOverrides, NodeFacts | undefined, string][] = [
 ];
 
 for (const [what, overrides, facts, rung] of climbs) {
-  Deno.test(`rungOf: returns "${rung}" for a machine ${what}`, () => {
+  Deno.test(`rungOf: returns join stage "${rung}" for a machine ${what}`, () => {
     const climb = rungOf(stateOf(Machine.parse(machine("a", overrides))), facts, wanting("1.35.3"));
     equal("rung" in climb && climb.rung, rung);
   });
@@ -118,7 +118,7 @@ Deno.test("awaitMachinesJoined: reports no late machine at the first read after 
   deepEqual(verdict.joined.map(({ machine: name }) => name), ["a"]);
 });
 
-Deno.test("awaitMachinesJoined: explains why a failed machine typically has no boot report", async () => {
+Deno.test("awaitMachinesJoined: explains typical causes, and names a command, when a failed machine sent no boot report", async () => {
   const kube = new FakeKube();
   kube.put("machines", machine("a", { status: { addresses } }));
   const { failed } = await climb(kube, { a: deadlines(100) });
@@ -142,7 +142,7 @@ Deno.test("awaitMachinesJoined: adds the last boot report of a failed machine", 
   );
 });
 
-Deno.test("awaitMachinesJoined: treats no machine as late while it reads nothing, and accepts those that joined meanwhile", async () => {
+Deno.test("awaitMachinesJoined: after an API outage, treats no machine as late, and reports machines that joined during the outage", async () => {
   const kube = new FakeKube();
   kube.put("machines", machine("a", { status: {} }));
   const heartbeatDetails = { waitsFor: "0 of 1 joined", lookedAt: Date.now() - 3_600_000 };

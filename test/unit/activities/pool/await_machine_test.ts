@@ -54,7 +54,7 @@ async function waitingGroup(agoMs: number): Promise<GroupInMemory> {
 
 const ofGroup = poolOfGroup("workers");
 
-Deno.test("fault G8: awaitMachineGone waits as long as the hook of its cloud may, whatever its own deadline", async () => {
+Deno.test("fault G8: awaitMachineGone waits beyond its own deadline while a lifecycle hook of the Auto Scaling group has time left", async () => {
   const group = await waitingGroup(1_800_000);
   const order = { pool: ofGroup, machine: "workers-1", until: Date.now() - 1 };
   setTimeout(() => group.settle(), 100);
@@ -62,7 +62,7 @@ Deno.test("fault G8: awaitMachineGone waits as long as the hook of its cloud may
   equal(group.cloud.instance("sim:///a/workers-1")?.state, "Terminated");
 });
 
-Deno.test("fault G8: awaitMachineGone names a hook that was not completed in time", async () => {
+Deno.test("fault G8: awaitMachineGone names the lifecycle hook that was not completed in time", async () => {
   const group = await waitingGroup(7_200_000);
   const order = { pool: ofGroup, machine: "workers-1", until: Date.now() - 1 };
   const message = 'Timed out waiting for machine "workers-1" to be deleted: the Auto Scaling group waits for ' +
@@ -70,7 +70,7 @@ Deno.test("fault G8: awaitMachineGone names a hook that was not completed in tim
   await rejects(inActivity(() => awaitMachineGone(group.client, order)), { type: "MachineRemains", message });
 });
 
-Deno.test("fault G8: awaitMachineGone names the place to look at by the kind of pool", async () => {
+Deno.test("fault G8: awaitMachineGone refers to the group's events in its cloud when an instance of a ScalingGroup remains", async () => {
   const group = new GroupInMemory();
   group.ask(version, { stage: "Workers", digest: hashOf(version) });
   await group.backend.orders.release({ pool: ofGroup, machine: "workers-1" });

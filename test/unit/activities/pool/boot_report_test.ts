@@ -55,7 +55,7 @@ Deno.test("lastBootReport: shortens long text, and leaves out an invalid time", 
   match(text, /^setup step "s{60}" failed: m{300}$/);
 });
 
-Deno.test("lastBootReport: removes what a page, a terminal or a reader could treat as more than text", async () => {
+Deno.test("lastBootReport: removes control characters and markup, which a web page or a terminal could interpret", async () => {
   const message = "\u001b[31mred\u0000\n[click](http://evil.example) <img src=x> ![](y) `code` \u202Eeslaf {{x}}";
   const text = await said({ ...failed, message }) ?? "";
   equal(/[\p{C}<>[\]{}`\\"]/u.test(text.replace('"install packages"', "")), false, text);

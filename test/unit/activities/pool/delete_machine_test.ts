@@ -13,7 +13,7 @@ function kubeWith(ready: boolean): FakeKube {
 
 const repair = { pool, machine: "a", node: "node-a", drain: false, ifNotReady: true };
 
-Deno.test("fault E14 deleteMachine: keeps a machine that recovered before the order of its repair arrived", async () => {
+Deno.test("fault E14 deleteMachine: keeps a machine whose node became Ready again before its repair", async () => {
   const kube = kubeWith(true);
   await rejects(deleteMachine(kube.client, repair), { type: "GenerationStale", nonRetryable: true });
   equal(kube.writes.length, 0);

@@ -14,15 +14,15 @@ function lookedEachMinute(from: number, to: number, outlook = new Outlook()): Ou
   return outlook;
 }
 
-Deno.test("Outlook: no machine is due at the first read", () => {
+Deno.test("Outlook: makes no machine due for repair before a grace period after the first read", () => {
   equal(dueAfter(lookedEachMinute(10 * minute, 10 * minute), 0), 10 * minute + grace);
 });
 
-Deno.test("Outlook: changes no time while reads follow each other", () => {
+Deno.test("Outlook: does not change due times while the reads follow each other", () => {
   equal(dueAfter(lookedEachMinute(0, 20 * minute), 20 * minute), 20 * minute);
 });
 
-Deno.test("Outlook: no machine is due at the first read after an outage", () => {
+Deno.test("Outlook: makes no machine due for repair before a grace period after an API outage", () => {
   const outlook = lookedEachMinute(0, 5 * minute);
   outlook.looked(30 * minute);
   equal(dueAfter(outlook, 10 * minute), 30 * minute + grace);
@@ -30,25 +30,25 @@ Deno.test("Outlook: no machine is due at the first read after an outage", () => 
   equal(dueAfter(outlook, 10 * minute), 30 * minute + grace);
 });
 
-Deno.test("Outlook: treats no machine as lost at the first read after an outage", () => {
+Deno.test("Outlook: does not treat a machine as lost at the first read, but after a minute of reads", () => {
   const lostIn = (outlook: Outlook): unknown => outlook.tempered([{ lost: true } as Member])[0]?.lost;
   equal(lostIn(lookedEachMinute(0, 0)), undefined);
   equal(lostIn(lookedEachMinute(0, minute)), true);
 });
 
-Deno.test("Outlook: leaves healthy members unchanged", () => {
+Deno.test("Outlook: leaves members of the pool that are healthy unchanged", () => {
   const sound = { id: "a" } as Member;
   deepEqual(lookedEachMinute(0, 0).tempered([sound]), [sound]);
 });
 
-Deno.test("Outlook: remembers when a node was first missed until it is found", () => {
+Deno.test("Outlook: remembers when a node was first missing, until it is found", () => {
   const outlook = new Outlook();
   deepEqual([outlook.missed("fleet/a", 1), outlook.missed("fleet/a", 2), outlook.missed("fleet/b", 3)], [1, 1, 3]);
   outlook.found("fleet/a");
   equal(outlook.missed("fleet/a", 4), 4);
 });
 
-Deno.test("Outlook: forgets a machine that was not read for an hour", () => {
+Deno.test("Outlook: forgets when a node was first missing after an hour without a read", () => {
   const outlook = new Outlook();
   outlook.missed("fleet/a", 0);
   outlook.missed("fleet/b", 61 * minute);

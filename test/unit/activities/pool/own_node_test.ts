@@ -57,7 +57,7 @@ const foreign: [what: string, named: Named, type: string][] = [
 ];
 
 for (const [what, named, type] of foreign) {
-  Deno.test(`fault S3: ${what} is neither cordoned nor drained, whatever an attempt claims to have done`, async () => {
+  Deno.test(`fault S3 drain: neither cordons nor drains ${what}, also when the heartbeat of a previous attempt claims that the drain began`, async () => {
     const kube = kubeWith();
     await rejects(drain(kube, named), { type, nonRetryable: true });
     await rejects(drain(kube, named, { await: awaitOwnNodeDrained }), { type });
@@ -66,7 +66,7 @@ for (const [what, named, type] of foreign) {
   });
 }
 
-Deno.test("fault S3: the nodes of a pool are drained as before, and an absent one counts as drained", async () => {
+Deno.test("fault S3 drain: cordons and drains a node of the pool, and treats a missing node as drained", async () => {
   for (const named of [{ machine: "a", node: "node-a" }, { pool: nodePool, machine: "node-g", node: "node-g" }]) {
     const kube = kubeWith();
     const seen = await drain(kube, named);
@@ -77,7 +77,7 @@ Deno.test("fault S3: the nodes of a pool are drained as before, and an absent on
   equal("outcome" in seen && seen.outcome, "Drained");
 });
 
-Deno.test("fault S3: a machine whose MachineSet was deleted before it still belongs to its pool", async () => {
+Deno.test("fault S3 drain: drains the node of a machine whose MachineSet was already deleted", async () => {
   const kube = kubeWith();
   kube.remove("machinesets", "pool-hash-1", "fleet");
   const seen = await drain(kube, { machine: "a", node: "node-a" });
@@ -93,7 +93,7 @@ Deno.test("fault S3: a node that two machines name is neither cordoned nor drain
   deepEqual(kube.writes, []);
 });
 
-Deno.test("fault S3: releasing a machine changes no other node", async () => {
+Deno.test("fault S3 release: uncordons only the machine's own node, also when the order names another node", async () => {
   const kube = kubeWith();
   kube.put("machines", machine("a", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }));
   const orders = backendOf(kube.client, pool).orders;

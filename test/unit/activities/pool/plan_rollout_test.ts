@@ -25,13 +25,13 @@ function plannerOf(kube: FakeKube, play: Forecast = forecast): Parameters<typeof
   return { kube: kube.client, profileNamespace: "kube-system", forecast: play };
 }
 
-Deno.test("readPlan: names every machine, and has their durations from the Rollout", async () => {
+Deno.test("readPlan: names every machine, and takes the expected durations from the Rollout", async () => {
   const plan = await readPlan(plannerOf(rollingKube()), pool);
   deepEqual(plan.waves.map(({ machines }) => machines), [names]);
   deepEqual([plan.seconds, plan.blocked, plan.machines], [{ low: 25 * 90, high: 25 * 90 }, [], 25]);
 });
 
-Deno.test("planRollout: returns the same plan with at most twenty names", async () => {
+Deno.test("planRollout: returns the same plan as readPlan, with at most twenty names of machines", async () => {
   const kube = rollingKube();
   const whole = await readPlan(plannerOf(kube), pool);
   const bounded = await planRollout(plannerOf(kube), { pool, templateHash: "hash-1" });
@@ -39,7 +39,7 @@ Deno.test("planRollout: returns the same plan with at most twenty names", async 
   equal(bounded.hash, whole.hash);
 });
 
-Deno.test("planRollout: gives the planner target, rules and memory, and machines in the order of replacement", async () => {
+Deno.test("planRollout: passes the desired template, the policy, the status of the Rollout, and machines in the order of replacement to the planner", async () => {
   const kube = rollingKube();
   const mark = { "cluster.k8s.io/delete-machine": "somebody" };
   kube.put("machines", machine("m-07", { hash: "hash-0", annotations: mark }));
@@ -57,7 +57,7 @@ Deno.test("planRollout: gives the planner target, rules and memory, and machines
   equal(question?.members[0]?.id, "m-07");
 });
 
-Deno.test("planRollout: is moot when something else, or nothing, is desired", async () => {
+Deno.test("planRollout: fails as GenerationStale when another template is desired, or the pool does not exist", async () => {
   const stale = { type: "GenerationStale" };
   await rejects(planRollout(plannerOf(rollingKube()), { pool, templateHash: "hash-9" }), stale);
   await rejects(readPlan(plannerOf(new FakeKube()), pool), stale);

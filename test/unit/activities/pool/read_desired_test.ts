@@ -49,14 +49,14 @@ Deno.test("readDesired: returns the rules of the pool's policy, or the defaults"
   equal(ruled.state === "Present" && ruled.rules.maxFailed, 7);
 });
 
-Deno.test("readDesired: returns Gone and Deleting", async () => {
+Deno.test("readDesired: returns Gone for a missing MachineDeployment, and Deleting while it is being deleted", async () => {
   const reader = (kube: FakeKube): Parameters<typeof readDesired>[0] => ({ kube: kube.client, profileNamespace });
   deepEqual(await readDesired(reader(new FakeKube()), pool), { state: "Gone" });
   const kube = kubeWith({ metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } });
   deepEqual(await readDesired(reader(kube), pool), { state: "Deleting" });
 });
 
-Deno.test("readDesired: treats missing replicas as machine-controller does", async () => {
+Deno.test("readDesired: returns one replica when replicas is not set, as machine-controller does", async () => {
   equal((await desiredOf(kubeWith({ spec: { replicas: undefined } }))).replicas, 1);
 });
 
@@ -68,11 +68,11 @@ for (const [maxSurge, surge] of surges) {
   });
 }
 
-Deno.test("readDesired: is not settled while machine-controller has not observed the generation", async () => {
+Deno.test("readDesired: returns settled=false while machine-controller has not observed the generation", async () => {
   equal((await desiredOf(kubeWith({ metadata: { generation: 2 } }))).settled, false);
 });
 
-Deno.test("readDesired: is not settled while no set has the revision", async () => {
+Deno.test("readDesired: returns settled=false while no MachineSet has the desired revision", async () => {
   const kube = kubeWith({ annotations: { [revisionKey]: "2" } });
   const { settled, templateHash } = await desiredOf(kube);
   deepEqual([settled, templateHash], [false, ""]);
@@ -92,7 +92,7 @@ Deno.test("readDesired: reads a profile of another namespace if the annotation n
   deepEqual((await desiredOf(kube)).profile, { name: "osp-ubuntu", namespace: "profiles" });
 });
 
-Deno.test("readDesired: observes profile, kubelet settings and generation, and nothing else", async () => {
+Deno.test("readDesired: changes the observed value with the profile, kubelet settings and generation, and with no other annotation", async () => {
   const before = await desiredOf(kubeWith());
   const kubelet = "v1.kubelet-config.machine-controller.kubermatic.io/MaxPods";
   const news = [
@@ -105,7 +105,7 @@ Deno.test("readDesired: observes profile, kubelet settings and generation, and n
   equal((await desiredOf(noise)).observed, before.observed);
 });
 
-Deno.test("readDesired: keeps the identity of a change when only the scale differs", async () => {
+Deno.test("readDesired: keeps the identity of a change when only replicas changed", async () => {
   const before = await desiredOf(kubeWith());
   const scaled = await desiredOf(kubeWith({ spec: { replicas: 9 }, metadata: { generation: 2 } }));
   equal(scaled.change, before.change);
@@ -148,7 +148,7 @@ Deno.test("awaitDesiredSettled: ends at once when the MachineDeployment is delet
   await rejects(late, { type: "SettleExpired" });
 });
 
-Deno.test("findDesired: takes the pin from the given Rollout, and else reads the Rollout", async () => {
+Deno.test("findDesired: takes the pinned revision from the given Rollout, and reads the Rollout when it is not given", async () => {
   const kube = kubeWith();
   const reader = { kube: kube.client, profileNamespace };
   const { specHash } = await desiredOf(kube);

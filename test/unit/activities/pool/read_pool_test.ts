@@ -31,7 +31,7 @@ Deno.test("readPool: counts a machine as Ready only while its node is", async ()
   deepEqual([counts.machines, counts.ready, counts.updatedReady], [3, 1, 1]);
 });
 
-Deno.test("readPool: returns why a joined machine is unhealthy, since when, and when repair is due", async () => {
+Deno.test("readPool: returns why and since when a joined machine is unhealthy, and when its repair is due", async () => {
   const kube = kubeWith("a", "b");
   const since = Date.now() - minute;
   kube.put("nodes", node("node-b", { heard: false, since: new Date(since).toISOString() }));
@@ -41,7 +41,7 @@ Deno.test("readPool: returns why a joined machine is unhealthy, since when, and 
   ]);
 });
 
-Deno.test("readPool: no machine is due at the first read, however long it was unhealthy", async () => {
+Deno.test("readPool: makes no machine due for repair at the first read, however long its node was not Ready", async () => {
   const kube = kubeWith("a");
   kube.put("nodes", node("node-a", { ready: false, since: "2026-01-01T00:00:00Z" }));
   const now = Date.now();
@@ -59,7 +59,7 @@ function kubeWithTaint(since: number): FakeKube {
   return kube;
 }
 
-Deno.test("fault U7 readPool: reports the taint for which a Ready machine has waited for 30 s", async () => {
+Deno.test("fault U7 readPool: reports the taint that still keeps pods off a Ready node after 30 s", async () => {
   const unproven = ["b"];
   const { lacking } = await readPool(kubeWithTaint(Date.now() - minute).client, { ...question, unproven });
   const lacks = `node "node-b" is Ready, but taint "${notReady}" keeps pods off it`;
@@ -70,14 +70,14 @@ Deno.test("fault U7 readPool: reports the taint for which a Ready machine has wa
   notEqual(early.fingerprint, (await readPool(kubeWithTaint(0).client, { ...question, unproven })).fingerprint);
 });
 
-Deno.test("fault U7 awaitPoolChanged: ends once a machine has waited for 30 s", async () => {
+Deno.test("fault U7 awaitPoolChanged: ends when a taint has kept pods off a Ready node for 30 s", async () => {
   const client = kubeWithTaint(Date.now() - 29_500).client;
   const asked = { ...question, unproven: ["b"] };
   const { fingerprint } = await readPool(client, asked);
   equal(await inActivity(() => awaitPoolChanged(client, { ...asked, fingerprint, until: Date.now() + 60_000 })), true);
 });
 
-Deno.test("fault U7 readMembers: reports what machines wait for without a Ready node", async () => {
+Deno.test("fault U7 readMembers: reports what each machine without a Ready node is waiting for", async () => {
   const kube = kubeWith("a");
   const since = new Date(Date.now() - minute).toISOString();
   const nodeRef = (name: string): { nodeRef: { name: string } } => ({ nodeRef: { name } });
@@ -102,7 +102,7 @@ Deno.test("fault U7 readMembers: reports what machines wait for without a Ready 
   });
 });
 
-Deno.test("readMembers: returns machines that are leaving and lost their node, after the time for unhealthy ones", async () => {
+Deno.test("readMembers: marks a machine that is being deleted as lost when its node was not Ready, or missing, for the time in the policy", async () => {
   const kube = kubeWith("a", "b", "c");
   const now = new Date().toISOString();
   kube.remove("nodes", "node-c");
@@ -152,7 +152,7 @@ Deno.test("readMembers: returns the zone of each node, also of those that join o
   ]);
 });
 
-Deno.test("readMembers: no machine is due without rules of repair", async () => {
+Deno.test("readMembers: makes no machine due for repair when no repair rules are given", async () => {
   const kube = kubeWith("a");
   kube.put("nodes", node("node-a", { ready: false }));
   equal((await readMembers(kube.client, pool))[0]?.ill?.due, Number.MAX_SAFE_INTEGER);
@@ -164,7 +164,7 @@ Deno.test("readPool: excludes machines of other pools", async () => {
   equal((await readPool(kube.client, question)).counts.machines, 1);
 });
 
-Deno.test("readPool: is moot for a deleted MachineDeployment", async () => {
+Deno.test("readPool: fails as GenerationStale for a deleted MachineDeployment", async () => {
   await rejects(readPool(new FakeKube().client, question), { type: "GenerationStale" });
 });
 
@@ -229,7 +229,7 @@ Deno.test("readPool: reads only the machines of a pool whose sets are empty acco
   deepEqual(streams.requests, ["list machines fleet/"]);
 });
 
-Deno.test("readPool: includes a leaving machine, which no set counts any more, and one that no watch has yet", async () => {
+Deno.test("readPool: includes a machine that is being deleted, and a machine that the watches have not shown yet", async () => {
   const { kube, streams } = await emptied();
   kube.put("machines", machine("m-1", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }));
   equal((await readPool(streams.client, question)).counts.leaving, 1);

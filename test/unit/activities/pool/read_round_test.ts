@@ -39,7 +39,7 @@ Deno.test("readRound: reads no machines when another template is desired or the 
 
 const bootstrap = ["secrets", "pool-fleet-bootstrap-config", "cloud-init-settings"] as const;
 
-Deno.test("publishDesired: publishes the desired revision, and returns what earlier runs recorded", async () => {
+Deno.test("publishDesired: publishes the desired revision, and returns what the Rollout records of earlier runs", async () => {
   const kube = await publishingKube();
   kube.put("rollouts", { metadata: { ...pool }, status: { paused: true, pausedBy: { by: "ann" } } });
   const { seen, earlier, published, pool: machines } = await inActivity(() =>
@@ -52,7 +52,7 @@ Deno.test("publishDesired: publishes the desired revision, and returns what earl
   equal(kube.get(...bootstrap)?.metadata.annotations?.["k8c.io/machine-deployment-revision"], "1");
 });
 
-Deno.test("publishDesired: publishes nothing for a pool that is gone or has no number yet", async () => {
+Deno.test("publishDesired: publishes nothing for a deleted pool, or for a pool without an observed revision", async () => {
   const kube = await publishingKube();
   kube.put("machinedeployments", { ...machineDeployment({ metadata: { generation: 2 } }), status: {} });
   const waiting = await inActivity(() => publishDesired(publisher(kube), { pool }));
@@ -64,7 +64,7 @@ Deno.test("publishDesired: publishes nothing for a pool that is gone or has no n
   equal(kube.get(...bootstrap), undefined);
 });
 
-Deno.test("publishDesired: refuses as moot a revision that is not desired any more, and writes nothing", async () => {
+Deno.test("publishDesired: fails as GenerationStale, and writes nothing, when another revision is desired", async () => {
   const kube = await publishingKube();
   kube.put("machinedeployments", machineDeployment({ annotations: { [revisionKey]: "2" } }));
   const order = { pool, revision: "1" };

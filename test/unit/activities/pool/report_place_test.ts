@@ -25,7 +25,7 @@ Deno.test("ensureBootReport: makes an empty ConfigMap for reports, once", async 
   equal(kube.get("configmaps", name, namespace)?.["data"], undefined);
 });
 
-Deno.test("ensureBootReport: forgets deleted machines, and keys that no machine can have", async () => {
+Deno.test("ensureBootReport: removes reports of deleted machines, and keys that are not the name of a machine", async () => {
   const kube = reportingKube({ a: "{}", b: "{}", "..": "{}", A_B: "{}" });
   kube.put("machines", machine("a"));
   const asked: string[] = [];
@@ -43,7 +43,7 @@ Deno.test("ensureBootReport: keeps a recent report under an unknown name, which 
   deepEqual(Object.keys(kube.get("configmaps", name, namespace)?.["data"] ?? {}), ["ip-10-0-0-1"]);
 });
 
-Deno.test("ensureBootReport: checks a bounded number of machines at a time, and finds all deleted ones in the end", async () => {
+Deno.test("ensureBootReport: checks at most 20 machines in each call, and finds all deleted machines after several calls", async () => {
   const keys = Array.from({ length: 90 }, (_, nth) => `m${nth}`);
   const kube = reportingKube(Object.fromEntries(keys.map((key) => [key, "{}"])));
   let asked = 0;
@@ -66,7 +66,7 @@ const machineMade: Record<string, FakeKube> = {
 };
 
 for (const [what, kube] of Object.entries(machineMade)) {
-  Deno.test(`ensureBootReport: recreates a ConfigMap that a machine has made ${what}`, async () => {
+  Deno.test(`ensureBootReport: recreates its ConfigMap when a machine has made it ${what}`, async () => {
     await ensureBootReport(kube.client, pool);
     deepEqual([place(kube)?.metadata.uid, place(kube)?.["data"], place(kube)?.["immutable"]], [
       `uid-of-${name}`,
@@ -80,7 +80,7 @@ for (const [what, kube] of Object.entries(machineMade)) {
   });
 }
 
-Deno.test("ensureBootReport: forgets invalid reports", async () => {
+Deno.test("ensureBootReport: removes reports that are not text", async () => {
   const kube = reportingKube({ a: 5, b: null, c: { phase: "setup" }, d: [] }, { binaryData: { e: "AA==" } });
   kube.put("machines", machine("a"));
   await ensureBootReport(kube.client, pool);

@@ -42,7 +42,7 @@ Deno.test("ensureSlotTaken: gives slots to machines of any pool, up to the limit
   deepEqual(held(kube), ["fleet_other_b", "fleet_pool_a"]);
 });
 
-Deno.test("ensureSlotTaken: gives a machine one slot, however often it asks, also when all are taken", async () => {
+Deno.test("ensureSlotTaken: keeps the slot of a machine that requests it again, and writes nothing, also when all slots are taken", async () => {
   const kube = new FakeKube();
   for (const machine of ["a", "b"]) await take(kube, machine);
   kube.writes.length = 0;
@@ -50,7 +50,7 @@ Deno.test("ensureSlotTaken: gives a machine one slot, however often it asks, als
   deepEqual(kube.writes, []);
 });
 
-Deno.test("ensureSlotTaken: never gives one slot twice after conflicts", async () => {
+Deno.test("ensureSlotTaken: does not take a slot that another pool took during a conflict", async () => {
   const kube = new FakeKube();
   putBudget(kube, { fleet_other_x: longAgo });
   let isLate = false;
@@ -64,7 +64,7 @@ Deno.test("ensureSlotTaken: never gives one slot twice after conflicts", async (
   deepEqual(held(kube), ["fleet_other_x", "fleet_other_y"]);
 });
 
-Deno.test("ensureSlotTaken: leaves repeated conflicts to the next attempt", async () => {
+Deno.test("ensureSlotTaken: fails as a retryable ApiUnavailable when every write conflicts", async () => {
   const kube = new FakeKube();
   putBudget(kube, {});
   kube.onRequest = (request) => {
@@ -92,7 +92,7 @@ Deno.test("ensureSlotTaken: keeps the slots of running and new rollouts", async 
   }
 });
 
-Deno.test("ensureSlotsKept: gives back the slots of the pool, except for machines that are out", async () => {
+Deno.test("ensureSlotsKept: releases the slots of the pool, except those of the given machines", async () => {
   const kube = new FakeKube();
   const data = { fleet_pool_a: longAgo, fleet_pool_b: longAgo, "fleet_pool.b_a": longAgo, fleet_pool2_a: longAgo };
   putBudget(kube, data);
@@ -104,7 +104,7 @@ Deno.test("ensureSlotsKept: gives back the slots of the pool, except for machine
   deepEqual(kube.writes, []);
 });
 
-Deno.test("slots: are kept by cluster if it has a name, and earlier ones without a name belong to the pool", async () => {
+Deno.test("slots: have the name of the cluster if it has one; a slot without a cluster name still counts for the pool", async () => {
   const kube = new FakeKube();
   const named = { ...pool, cluster: "north" };
   putBudget(kube, { fleet_pool_a: new Date().toISOString() });
@@ -122,7 +122,7 @@ Deno.test("slots: are kept by cluster if it has a name, and earlier ones without
 
 const third = { namespace: "fleet", name: "third" };
 
-Deno.test("fault E8: ensureSlotTaken: a pool that gives its slot back gets the next one after those that wait", async () => {
+Deno.test("fault E8: ensureSlotTaken: a pool that released its slot gets the next slot only after the pools that already wait", async () => {
   const kube = new FakeKube();
   await take(kube, "a", { limit: 1 });
   equal((await take(kube, "b", { of: other, limit: 1 })).ahead, 0);
@@ -146,7 +146,7 @@ Deno.test("fault E8: ensureSlotTaken: a more urgent pool comes first", async () 
   equal((await take(kube, "c", { of: third, limit: 1, urgency: "High" })).taken, true);
 });
 
-Deno.test("fault E8: ensureSlotTaken: a pool that has not asked for long, or an invalid place, keeps no slot free", async () => {
+Deno.test("fault E8: ensureSlotTaken: a pool that stopped asking, or an invalid entry in the queue, keeps no slot free", async () => {
   const place = { since: Date.now() - 900_000, seen: Date.now() - 600_000, urgency: "High" };
   for (const waiting of [JSON.stringify({ "/fleet/other": place }), "odd", "[3]", '{"x":null}']) {
     const kube = new FakeKube();
@@ -160,7 +160,7 @@ Deno.test("fault E8: ensureSlotTaken: a pool that has not asked for long, or an 
   }
 });
 
-Deno.test("fault E8: ensureSlotTaken: a waiting pool does not write its place at each request", async () => {
+Deno.test("fault E8: ensureSlotTaken: a waiting pool does not write its place in the queue again at each request", async () => {
   const kube = new FakeKube();
   await take(kube, "a", { limit: 1 });
   await take(kube, "b", { of: other, limit: 1 });
@@ -169,7 +169,7 @@ Deno.test("fault E8: ensureSlotTaken: a waiting pool does not write its place at
   deepEqual([kube.writes, held(kube)], [[], ["fleet_pool_a"]]);
 });
 
-Deno.test("fault E8: ensureSlotTaken: a machine that is out in any case takes a free slot before all pools that wait", async () => {
+Deno.test("fault E8: ensureSlotTaken: a machine that is already out of service takes a free slot before all pools that wait", async () => {
   const kube = new FakeKube();
   await take(kube, "a", { limit: 1 });
   await take(kube, "b", { of: other, limit: 1 });
@@ -197,7 +197,7 @@ function waiter(nth: number, length = 0): PoolRef {
   return { namespace: "fleet", name: `waits-${String(nth).padStart(3, "0")}`.padEnd(length, "x") };
 }
 
-Deno.test("fault E8: ensureSlotTaken: keeps the first 50 places, and a pool behind them writes none", async () => {
+Deno.test("fault E8: ensureSlotTaken: stores the first 50 places of the queue, and writes none for a later pool", async () => {
   const kube = new FakeKube();
   await take(kube, "a", { limit: 1 });
   for (let nth = 0; nth < 60; nth++) await take(kube, "m", { of: waiter(nth), limit: 1 });
@@ -216,7 +216,7 @@ Deno.test("fault E8: ensureSlotTaken: keeps the first 50 places, and a pool behi
   ok("/fleet/waits-060" in placesOf(kube));
 });
 
-Deno.test("fault E8: ensureSlotTaken: the places of pools with long names stay far below 256 KiB", async () => {
+Deno.test("fault E8: ensureSlotTaken: the queue stays below 40 kB when 50 pools with long names wait", async () => {
   const kube = new FakeKube();
   await take(kube, "a", { limit: 1 });
   const cluster = "c".repeat(2_000);
@@ -224,7 +224,7 @@ Deno.test("fault E8: ensureSlotTaken: the places of pools with long names stay f
   ok(annotationOf(kube).length > 20_000 && annotationOf(kube).length < 40_000, `${annotationOf(kube).length}`);
 });
 
-Deno.test("fault E8: ensureSlotsKept: a pool without machines waits for no slot, and another gets it", async () => {
+Deno.test("fault E8: ensureSlotsKept: a pool with no machines to replace leaves the queue, and another pool gets the slot", async () => {
   const kube = new FakeKube();
   await take(kube, "a", { limit: 1 });
   await take(kube, "b", { of: other, limit: 1 });
@@ -236,7 +236,7 @@ Deno.test("fault E8: ensureSlotsKept: a pool without machines waits for no slot,
   equal((await take(kube, "c", { of: third, limit: 1 })).taken, true);
 });
 
-Deno.test("fault E8: ensureSlotsKept: gives slots back although other writers conflict with the removal of the place", async () => {
+Deno.test("fault E8: ensureSlotsKept: releases slots even if the removal of the pool from the queue always conflicts", async () => {
   const kube = new FakeKube();
   await take(kube, "a", { limit: 1 });
   await take(kube, "a2", { limit: 1 });
@@ -249,7 +249,7 @@ Deno.test("fault E8: ensureSlotsKept: gives slots back although other writers co
   deepEqual(held(kube), []);
 });
 
-Deno.test("fault E8: ensureSlotTaken: a waiting pool whose limit is below the number of taken slots keeps no slot free for itself", async () => {
+Deno.test("fault E8: ensureSlotTaken: a waiting pool does not block others when its own limit is below the number of taken slots", async () => {
   const kube = new FakeKube();
   for (const machine of ["a", "b"]) await take(kube, machine, { limit: 3 });
   await take(kube, "m", { of: other, limit: 1 });
@@ -271,7 +271,7 @@ function planes(kube: FakeKube): Record<string, string> {
   return (kube.get("configmaps", "ostler-control-planes", "kube-system")?.["data"] ?? {}) as Record<string, string>;
 }
 
-Deno.test("K23 ensureSlotTaken: a group takes no slot of control planes before the slot of an upgrade has ended", async () => {
+Deno.test("K23 ensureSlotTaken: a ScalingGroup takes no slot of control planes while an upgrade has one", async () => {
   const kube = new FakeKube();
   deepEqual(await takeForUpgrade(kube, Date.now() + hour), { taken: true, holders: [] });
   const answer = { taken: false, holders: ["kube-system/upgrade-kubernetes.v/cp-1"], ahead: 0 };
@@ -286,7 +286,7 @@ Deno.test("K23 ensureSlotTaken: a group takes no slot of control planes before t
   equal((await takeForUpgrade(kube)).taken, false);
 });
 
-Deno.test("K23 ensureSlotTaken: an upgrade renews its slot, and writes nothing for the same time", async () => {
+Deno.test("K23 ensureSlotTaken: an upgrade extends the time of its slot, and writes nothing when the time is the same", async () => {
   const kube = new FakeKube();
   const until = Date.now() + hour;
   await takeForUpgrade(kube, until);
@@ -299,7 +299,7 @@ Deno.test("K23 ensureSlotTaken: an upgrade renews its slot, and writes nothing f
   deepEqual(planes(kube), {});
 });
 
-Deno.test("K23 ensureSlotTaken: a slot that a wrong clock has given for a year is an abandoned one", async () => {
+Deno.test("K23 ensureSlotTaken: a slot with a time a year ahead, which only a wrong clock can have written, counts as abandoned", async () => {
   const kube = new FakeKube();
   const far = new Date(Date.now() + 365 * 24 * hour).toISOString();
   const metadata = { namespace: "kube-system", name: "ostler-control-planes" };
@@ -311,7 +311,7 @@ Deno.test("K23 ensureSlotTaken: a slot that a wrong clock has given for a year i
   ok(Date.parse(Object.values(planes(kube))[0] ?? "") <= Date.now() + 24 * hour);
 });
 
-Deno.test("ensureSlotTaken: a renewal of certificates, an upgrade and a group never have a control plane each", async () => {
+Deno.test("ensureSlotTaken: only one of a certificate renewal, an upgrade and a ScalingGroup has a slot of control planes at a time", async () => {
   const ofRenewal = { pool: holderOfRenewal({ name: "v" }), machine: "cp-2", limit: 1, of: "ControlPlanes" } as const;
   const takeForRenewal = (kube: FakeKube): ReturnType<typeof ensureSlotTaken> =>
     ensureSlotTaken(keeper(kube), { ...ofRenewal, until: Date.now() + hour, begun: true });
@@ -330,7 +330,7 @@ Deno.test("ensureSlotTaken: a renewal of certificates, an upgrade and a group ne
   deepEqual([slot?.machine, (slot?.until ?? 0) > Date.now()], ["cp-2", true]);
 });
 
-Deno.test("ensureSlotTaken: a MachineDeployment with the name of an upgrade has a slot like any other", async () => {
+Deno.test("ensureSlotTaken: gives a MachineDeployment with the name of an upgrade a slot of machines, not the long one of an upgrade", async () => {
   const kube = new FakeKube();
   const { namespace, name } = upgrade;
   await take(kube, "a", { of: { namespace, name } });

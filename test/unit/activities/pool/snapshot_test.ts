@@ -25,7 +25,7 @@ function ill(due: number): Partial<Member> {
 
 const old = { templateHash: "old" };
 
-Deno.test("snapshotOf: sorts members into groups with exact counts", () => {
+Deno.test("snapshotOf: counts the members by state, and lists each member in the group of its state", () => {
   const { counts, ...groups } = snapshot([
     member("a", old),
     member("b", { ...old, ...ill(1) }),
@@ -45,12 +45,12 @@ Deno.test("snapshotOf: sorts members into groups with exact counts", () => {
   ]);
 });
 
-Deno.test("snapshotOf: does not count a machine as ready before it is proven", () => {
+Deno.test("snapshotOf: does not count a machine as ready while it is unproven", () => {
   const { counts } = snapshot([member("a"), member("b"), member("c", old)], { unproven: ["b", "c"] });
   deepEqual([counts.ready, counts.updatedReady, counts.updated], [1, 1, 2]);
 });
 
-Deno.test("snapshotOf: lists chosen machines first, then those that machine-controller prefers, unhealthy, unused and oldest ones", () => {
+Deno.test("snapshotOf: lists old machines in the order of replacement: chosen, failed, unhealthy, booting, then the oldest", () => {
   const turn = snapshot([
     member("young", { ...old, since: "2026-01-02T00:00:00Z" }),
     member("aged", { ...old, since: "2026-01-01T00:00:00Z" }),
@@ -79,7 +79,7 @@ Deno.test("snapshotOf: lists at most the limit of each group, whatever the size 
   deepEqual([counts.old, listed.length, counts.ill, sick.length], [500, 7, 500, 7]);
 });
 
-Deno.test("snapshotOf: has the same fingerprint in another order, and another one after any change", () => {
+Deno.test("snapshotOf: keeps its fingerprint when only the order of members differs, and changes it after any change of a member", () => {
   const before = snapshot([member("a"), member("b")]).fingerprint;
   equal(snapshot([member("b"), member("a")]).fingerprint, before);
   const changes: Partial<Member>[] = [
@@ -93,11 +93,11 @@ Deno.test("snapshotOf: has the same fingerprint in another order, and another on
   }
 });
 
-Deno.test("snapshotOf: keeps its fingerprint when only the times of unhealthy machines change", () => {
+Deno.test("snapshotOf: keeps its fingerprint when only the due times of unhealthy machines change", () => {
   equal(snapshot([member("a", ill(1))]).fingerprint, snapshot([member("a", ill(2))]).fingerprint);
 });
 
-Deno.test("snapshotOf: lists equally many old members of each zone, so that each has a removable one", () => {
+Deno.test("snapshotOf: lists equally many old machines of each zone, so that the planner finds a machine to remove in every zone", () => {
   const east = ["a", "b", "c"].map((id) => member(id, { ...old, zone: "east" }));
   const west = ["dd", "ee", "ff"].map((id) => member(id, { ...old, zone: "west" }));
   deepEqual(ids(snapshot([...east, ...west], { limit: 2 }).old), ["a", "b", "dd", "ee"]);
@@ -120,7 +120,7 @@ function large(zones: number): Member[] {
 }
 
 for (const zones of [3, 1_000]) {
-  Deno.test(`snapshotOf: of 10,000 machines in ${zones} zones is small, and names those that the planner needs`, () => {
+  Deno.test(`snapshotOf: for 10,000 machines in ${zones} zones stays below 256 KiB, and lists the chosen and the removable machines`, () => {
     const members = large(zones);
     const seen = snapshot(members, { limit: 2_000 });
     const bytes = JSON.stringify(seen).length;
@@ -151,14 +151,14 @@ Deno.test("snapshotOf: shortens no list to make room for another", () => {
   equal(JSON.stringify(seen).length < 256 * 1024, true);
 });
 
-Deno.test("snapshotOf: names the given machines that are not members, or nothing when all are", () => {
+Deno.test("snapshotOf: returns the given names that are not names of members, and no field when all are", () => {
   const members = [member("a", old), member("b"), member("c", { phase: "Leaving" })];
   const ask = (named: string[]): string[] | undefined =>
     snapshotOf(members, { templateHash: "new", unproven: [], limit: 1, named }).unknown;
   deepEqual([ask(["a", "b", "c"]), ask(["b", "typo"]), ask([])], [undefined, ["typo"], undefined]);
 });
 
-Deno.test("fault U7: snapshotOf: limits the bytes of what machines lack, however long these texts are", () => {
+Deno.test("fault U7: snapshotOf: limits what machines are waiting for to 64 KiB in total, however long the texts are", () => {
   const lacks = "ü".repeat(50_000);
   const members = Array.from({ length: 500 }, (_, nth) => member(`m${nth}`, { phase: "Booting", lacks }));
   const seen = snapshot(members, { limit: 500 });

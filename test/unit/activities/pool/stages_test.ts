@@ -37,7 +37,7 @@ function letGo(kube: FakeKube, run: ActivityRun = {}): ReturnType<typeof awaitVi
   return inActivity(() => awaitVictimGone(kube.client, order), run);
 }
 
-Deno.test("awaitReplacementJoined: chooses the old machine, admits the new one, and reports its join", async () => {
+Deno.test("awaitReplacementJoined: marks the old machine for deletion, admits the new machine, and reports its join", async () => {
   const kube = kubeWith();
   const verdict = await join(kube);
   deepEqual("joined" in verdict && verdict.joined.map((each) => each.machine), ["b"]);
@@ -47,14 +47,14 @@ Deno.test("awaitReplacementJoined: chooses the old machine, admits the new one, 
   }]);
 });
 
-Deno.test("awaitReplacementJoined: reports the time before a worker began, which does not count for the join", async () => {
+Deno.test("awaitReplacementJoined: returns the time before a worker started the activity, so that it does not count for the join", async () => {
   const kube = kubeWith();
   const verdict = await join(kube, { scheduledTimestampMs: Date.now() - 540_000 });
   ok("unseenMs" in verdict && verdict.unseenMs >= 540_000, JSON.stringify(verdict));
   deepEqual(kube.writes, ["patch machines fleet/a", "patch machines fleet/b"]);
 });
 
-Deno.test("awaitReplacementJoined: has the same result when killed between its orders and retried", async () => {
+Deno.test("awaitReplacementJoined: writes each order once when it is retried after a failure between two orders", async () => {
   const kube = kubeWith();
   kube.onRequest = (request) => {
     if (request === "patch machines fleet/b") throw answer(503, "ServiceUnavailable");
@@ -65,7 +65,7 @@ Deno.test("awaitReplacementJoined: has the same result when killed between its o
   deepEqual(kube.writes, ["patch machines fleet/a", "patch machines fleet/b"]);
 });
 
-Deno.test("awaitReplacementJoined: repeats no order after the next read, because the old machine may be deleted", async () => {
+Deno.test("awaitReplacementJoined: repeats no order in a retry after the first read, because the old machine may be deleted by then", async () => {
   const kube = kubeWith();
   kube.remove("machines", "a", "fleet");
   const verdict = await join(kube, { attempt: 2, heartbeatDetails: { waitsFor: "", lookedAt: Date.now() } });
@@ -73,12 +73,12 @@ Deno.test("awaitReplacementJoined: repeats no order after the next read, because
   deepEqual(kube.writes, []);
 });
 
-Deno.test("awaitReplacementJoined: reads nothing when a machine was admitted late, and reports the delay", async () => {
+Deno.test("awaitReplacementJoined: returns the delay, without waiting for the join, when it admitted the machine late", async () => {
   const verdict = await join(kubeWith(), { attempt: 3, scheduledTimestampMs: Date.now() - 20_000 });
   ok("unseenMs" in verdict && verdict.unseenMs >= 20_000 && verdict.unseenMs < 25_000, JSON.stringify(verdict));
 });
 
-Deno.test("awaitReplacementJoined: attempts an order eight times, like a single activity, before the rollout sees a failure", async () => {
+Deno.test("awaitReplacementJoined: fails finally at the eighth attempt of an order, like a single activity", async () => {
   const kube = kubeWith();
   kube.onRequest = () => {
     throw answer(503, "ServiceUnavailable");
@@ -100,7 +100,7 @@ Deno.test("awaitNodeEmptied: cordons the node before it evicts any pod, also whe
   deepEqual(kube.writes.slice(0, 2), ["patch nodes node-a", "evict pods apps/web"]);
 });
 
-Deno.test("awaitVictimGone: releases a leaving machine, and times out with what remains", async () => {
+Deno.test("awaitVictimGone: removes the hold of a machine that is being deleted, and times out while its finalizers remain", async () => {
   const kube = kubeWith();
   const metadata = { deletionTimestamp: "2026-01-01T00:00:00Z" };
   kube.put("machines", machine("a", { annotations: { [hold]: holder }, metadata }));
@@ -110,7 +110,7 @@ Deno.test("awaitVictimGone: releases a leaving machine, and times out with what 
   equal(await letGo(kube, { attempt: 2, heartbeatDetails: "finalizers remain" }), undefined);
 });
 
-Deno.test("awaitVictimGone: ignores its deadline for a machine that it could only release late", async () => {
+Deno.test("awaitVictimGone: returns the delay, instead of a timeout, when it released the machine late", async () => {
   const late = await letGo(kubeWith(), { attempt: 4, scheduledTimestampMs: Date.now() - 30_000 });
   ok(late && late.unseenMs >= 30_000 && late.unseenMs < 40_000);
 });

@@ -68,19 +68,19 @@ Deno.test("readRound: lists no machines of a pool that never had one", async () 
   for (const generation of [1, 2]) deepEqual((await asked({ generation })).includes(list), false);
 });
 
-Deno.test("readRound: lists machines when there may have been one", async () => {
+Deno.test("readRound: lists machines when replicas, generations or the MachineSet show that the pool may have had one", async () => {
   const shapes: Shape[] = [{ replicas: 3 }, { generation: 3 }, { set: { generation: 2 } }, { set: { replicas: 1 } }];
   for (const shape of shapes) ok((await asked(shape)).includes(list), JSON.stringify(shape));
 });
 
-Deno.test("readRound: lists machines when an earlier MachineSet may have had one", async () => {
+Deno.test("readRound: lists machines when an earlier MachineSet exists, because it may have had one", async () => {
   const scene = await poolOf({});
   scene.kube.put("machinesets", machineSet("0", "hash-0"));
   await read(scene);
   ok(scene.requests.includes(list));
 });
 
-Deno.test("awaitPoolChanged: sees the first machine of a pool that had none", async () => {
+Deno.test("awaitPoolChanged: ends when a pool without machines gets its first machine, even if the watches have not shown it yet", async () => {
   const scene = await poolOf({});
   const { kube, client } = scene;
   const { fingerprint } = await read(scene);

@@ -125,7 +125,7 @@ function beginAll(): Promise<Waiting>[] {
 }
 
 for (const [at, { what, change }] of waits.entries()) {
-  Deno.test(`${what}: sends no requests while nothing happens, and ends after a change`, async () => {
+  Deno.test(`${what}: sends no requests while nothing changes, and ends within 0.4 s after a change`, async () => {
     all ??= beginAll();
     const { kube, wait } = await all[at] as Waiting;
     const begun = Date.now();
@@ -135,7 +135,7 @@ for (const [at, { what, change }] of waits.entries()) {
   });
 }
 
-Deno.test("awaitPoolChanged: sends no requests after changes of another pool, or of its nodes", async () => {
+Deno.test("awaitPoolChanged: sends no requests when only another pool, or its nodes, changed", async () => {
   const made = scene();
   const { kube, streams, client } = made;
   kube.put("machinesets", { ...machineSet(), status: { readyReplicas: 1 } });
@@ -160,7 +160,7 @@ Deno.test("awaitPoolChanged: sends no requests after changes of another pool, or
   stop.abort();
 });
 
-Deno.test("woken waits: poll while the watch is broken, and follow events again when it works", async () => {
+Deno.test("woken waits: poll while the watch is broken, and send no requests again when the watch works", async () => {
   const made = scene();
   const { kube, streams, client } = made;
   const wait = inActivity(() => awaitMachineGone(client, { pool, machine: "a", until }));
@@ -205,7 +205,7 @@ Deno.test("fault E12 awaitPoolChanged: an event of a node costs no pass over the
   await wait;
 });
 
-Deno.test("woken waits: poll without streams", async () => {
+Deno.test("woken waits: poll when watch streams are unavailable", async () => {
   const { kube } = scene();
   let looks = 0;
   kube.onRequest = () => {
@@ -215,7 +215,7 @@ Deno.test("woken waits: poll without streams", async () => {
   equal(looks, 2);
 });
 
-Deno.test("readDesired: gives machine-controller a moment to number a change, and reads only the change again", async () => {
+Deno.test("readDesired: waits a moment for machine-controller to observe a change, and then reads only the MachineDeployment again", async () => {
   const { kube, streams, client } = scene();
   const metadata = { generation: 2 };
   kube.put("machinedeployments", machineDeployment({ metadata }));

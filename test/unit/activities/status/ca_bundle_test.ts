@@ -7,7 +7,7 @@ async function authority(): Promise<string> {
   return (await (await CertificateAuthority.create("kubernetes")).keyed()).certificatePem;
 }
 
-Deno.test("casIn: returns the begin of each certificate's fingerprint as openssl shows it, whatever the order and the text around", async () => {
+Deno.test("casIn: returns the first 16 digits of each certificate's SHA-256 fingerprint, whatever the order and the text around", async () => {
   const [old, next] = [await authority(), await authority()];
   const shown = [old, next].map((pem) => new X509Certificate(pem).fingerprint256.replaceAll(":", "").toLowerCase());
   const expected = shown.map((fingerprint) => fingerprint.slice(0, 16)).sort();
@@ -24,7 +24,7 @@ Deno.test("casIn: returns a bounded number of fingerprints, and none for a text 
   deepEqual(casIn(""), []);
 });
 
-Deno.test("trustedCas: returns separately a CA that only the kubeconfig or only the files have", async () => {
+Deno.test("trustedCas: lists separately a CA that is only in the kubeconfig or only in the files", async () => {
   const [old, next] = [await authority(), await authority()];
   const caPem = old + next;
   deepEqual(trustedCas({ cluster: { caPem }, settings: { kubernetesCaBundle: "" } }), { cas: casIn(caPem) });

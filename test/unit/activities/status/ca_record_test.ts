@@ -23,43 +23,43 @@ function trust(bundles: readonly CaBundle[], hours: number, ...present: string[]
 
 const rotation = [at(1, a), at(10, a, b), at(20, b)];
 
-Deno.test("trustOf: a machine from before the change of phase 1 lacks the new CA, and a later one does not", () => {
+Deno.test("trustOf: a machine created before the new CA was added lacks that CA, and a machine created afterwards trusts it", () => {
   const bundles = rotation.slice(0, 2);
   deepEqual(trust(bundles, 5, a, b), { state: "Lacks", trustsOthers: false });
   deepEqual(trust(bundles, 11, a, b), { state: "Trusts", trustsOthers: false });
 });
 
-Deno.test("trustOf: in phase 2 a machine that trusts both CAs lacks none, and trusts the old one still", () => {
+Deno.test("trustOf: after the old CA was removed from the bundle, a machine with both CAs lacks none, and still trusts the old CA", () => {
   deepEqual(trust(rotation, 11, b), { state: "Trusts", trustsOthers: true });
   deepEqual(trust(rotation, 21, b), { state: "Trusts", trustsOthers: false });
   deepEqual(trust(rotation, 5, b), { state: "Lacks", trustsOthers: true });
 });
 
-Deno.test("trustOf: a machine from before the first known bundle is unknown, and lacks what that bundle lacked", () => {
+Deno.test("trustOf: a machine created before the first known bundle is Unknown, and lacks the CAs that were not in that bundle", () => {
   deepEqual(trust([at(10, a, b)], 5, a, b), { state: "Unknown", trustsOthers: false });
   deepEqual(trust(rotation.slice(0, 2), 0, a, b), { state: "Lacks", trustsOthers: false });
   deepEqual(trust([], 5, a), { state: "Unknown", trustsOthers: false });
 });
 
-Deno.test("trustOf: a machine may have booted later than it was created, with any bundle since then", () => {
+Deno.test("trustOf: assumes the worst of all bundles since the creation of a machine, because it may have booted later", () => {
   const undone = [at(1, a, b), at(10, a), at(20, a, b)];
   deepEqual(trust(undone, 5, a, b), { state: "Lacks", trustsOthers: false });
   deepEqual(trust(undone, 21, a, b), { state: "Trusts", trustsOthers: false });
 });
 
-Deno.test("trustOf: a clock that is some seconds off makes no machine trust a bundle that it did not get", () => {
+Deno.test("trustOf: counts a bundle only for machines created a minute later, because clocks can differ", () => {
   const bundles = rotation.slice(0, 2);
   deepEqual(trust(bundles, 10 + 59 / 3600, a, b).state, "Lacks");
   deepEqual(trust(bundles, 10 + 60 / 3600, a, b).state, "Trusts");
 });
 
-Deno.test("trustOf: a CA that only some files of a machine have is not trusted, and is not gone either", () => {
+Deno.test("trustOf: a CA that only some files of a machine have counts as missing, and as another CA that is still trusted", () => {
   const bundles = [{ ...at(1, b), partly: [a] }];
   deepEqual(trust(bundles, 5, b), { state: "Trusts", trustsOthers: true });
   deepEqual(trust(bundles, 5, a, b), { state: "Lacks", trustsOthers: false });
 });
 
-Deno.test("poolTrust: counts the machines of a pool", () => {
+Deno.test("poolTrust: counts how many machines of a pool lack a CA, trust other CAs, or are unknown", () => {
   const created = [5, 6, 11, 0].map((hours) => hours * hour);
   deepEqual(poolTrust(rotation.slice(0, 2), created, [a, b]), {
     ...{ machines: 4, lacking: 3, unknown: 0, trustingOthers: 0 },
@@ -67,7 +67,7 @@ Deno.test("poolTrust: counts the machines of a pool", () => {
   deepEqual(poolTrust([], created, []), { machines: 4, lacking: 0, unknown: 4, trustingOthers: 0 });
 });
 
-Deno.test("withBundle: adds a bundle only if it differs, never before the last one, and keeps the last ten", () => {
+Deno.test("withBundle: appends a bundle only if its CAs differ, with no earlier time than the last bundle, and keeps the last ten", () => {
   const known = [at(10, a)];
   equal(withBundle(known, { cas: [a] }, 11 * hour), undefined);
   deepEqual(withBundle(known, { cas: [a], partly: [c] }, 11 * hour)?.at(-1), { ...at(11, a), partly: [c] });
@@ -77,7 +77,7 @@ Deno.test("withBundle: adds a bundle only if it differs, never before the last o
   deepEqual(withBundle(many, { cas: [c] }, 20 * hour), [...many.slice(1), at(20, c)]);
 });
 
-Deno.test("withBundle: the first bundle of a pool is that of all its machines, and later ones are not", () => {
+Deno.test("withBundle: the first bundle of a pool counts for all its machines, and a later bundle only for newer machines", () => {
   const [first, ...rest] = withBundle([], { cas: [a], isFirst: true }, hour) ?? [];
   deepEqual([first, rest], [{ cas: [a] }, []]);
   const bundles = caBundlesIn({ caBundles: [first] });
@@ -88,7 +88,7 @@ Deno.test("withBundle: the first bundle of a pool is that of all its machines, a
   deepEqual([0.1, 1.5, 3].map((hours) => trust(changed, hours, a, b).state), ["Lacks", "Lacks", "Trusts"]);
 });
 
-Deno.test("isEffective: a bundle is that of new machines once clocks cannot differ by that much", () => {
+Deno.test("isEffective: returns true when the last bundle is older than the difference that clocks can have", () => {
   const now = 10 * hour;
   deepEqual(
     [[], [at(10, a)], [at(9.99, a)], [at(9.98, a)], [{ cas: [a] }]].map((bundles) => isEffective(bundles, now)),

@@ -29,7 +29,7 @@ function record(
   return { ...place, ...times, ...(unknown === undefined ? {} : { unknown }) };
 }
 
-Deno.test("stateOf: a certificate expires soon from the given time, and has expired once a read shows that", () => {
+Deno.test("stateOf: returns ExpiresSoon from the given time on, and Expired when the certificate had expired at its last read", () => {
   deepEqual([101, 100, 50].map((expires) => stateOf(record("a", { expires }), now)), [
     ...["Valid", "ExpiresSoon", "ExpiresSoon"],
   ]);
@@ -38,7 +38,7 @@ Deno.test("stateOf: a certificate expires soon from the given time, and has expi
   equal(stateOf(record("a", { unknown: "away" }), now), "Unknown");
 });
 
-Deno.test("stateOf: a certificate that expired since it was read may have been renewed, so it is not expired", () => {
+Deno.test("stateOf: returns ExpiresSoon for a certificate that expired after its last read, because it may have been renewed", () => {
   equal(stateOf(record("a", { expires: -1, readDays: 2 }), now), "ExpiresSoon");
 });
 
@@ -46,20 +46,20 @@ const notices: [component: CertificateComponent, years: number, days: number][] 
   ...[["APIServer", 1, 365 / 3], ["Authority", 10, 365], ["Etcd", 3, 365 / 3], ["Kubelet", 1, 36.5]] as const,
 ].map(([...row]) => row);
 
-Deno.test("soonOf: a renewed certificate with the begin of a two years old authority does not expire soon", () => {
+Deno.test("soonOf: counts from the renewal when a renewed certificate has the start date of its two years old CA", () => {
   for (const component of ["APIServer", "Etcd"] as const) {
     equal(soonOf(component, { from: now - 730 * dayMs, until: now + 365 * dayMs }) > now + 200 * dayMs, true);
   }
 });
 
 for (const [component, years, days] of notices) {
-  Deno.test(`soonOf: a certificate of ${component} for ${years} years expires soon ${Math.round(days)} days before`, () => {
+  Deno.test(`soonOf: returns ${Math.round(days)} days before the expiry for a certificate of ${component} that is valid for ${years} years`, () => {
     const until = now + years * 365 * dayMs;
     equal(Math.round((until - soonOf(component, { from: now, until })) / dayMs), Math.round(days));
   });
 }
 
-Deno.test("standingOf: the most urgent state decides, and names its first certificates", () => {
+Deno.test("standingOf: returns the most urgent state of all certificates, and names the first certificates in that state", () => {
   const valid = record("a", { expires: 200 });
   const unknown = record("b", { unknown: "the TLS handshake failed (ECONNREFUSED)", component: "Etcd" });
   const soon = record("c", { expires: 50, component: "Kubelet" });
@@ -95,7 +95,7 @@ Deno.test("byUrgency: sorts by state, then by expiry, then by name", () => {
   deepEqual(sorted.map(({ of }) => of), ["d", "c", "a", "b", "y", "z"]);
 });
 
-Deno.test("standingOf: a hundred control planes have a message that fits into a condition and an Event", () => {
+Deno.test("standingOf: returns a message that fits into a condition and an Event for a hundred control planes", () => {
   const long = "n".repeat(253);
   const all = Array.from(
     { length: 300 },
@@ -106,7 +106,7 @@ Deno.test("standingOf: a hundred control planes have a message that fits into a 
   match(message, / and 296 more$/);
 });
 
-Deno.test("recordsIn: leaves out everything that is not a record", () => {
+Deno.test("recordsIn: ignores every malformed entry in the certificates of a status", () => {
   const good = record("a", { expires: 9 });
   const bad = [null, 7, "x", {}, { ...good, readAt: "soon" }, { ...good, of: "x".repeat(300) }, {
     ...good,

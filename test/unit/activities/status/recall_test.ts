@@ -21,7 +21,7 @@ Deno.test("recall: returns nothing without a Rollout, or from one of an earlier 
   deepEqual(await recall(kubeWith({ phase: "Converged", paused: false, history: [] }).client, pool), nothing);
 });
 
-Deno.test("fault E3: recall: returns what was reported, with skipped machines and the approval", async () => {
+Deno.test("fault E3: recall: returns what a previous run reported in the status, with skipped machines and the approval", async () => {
   const request = { by: "ann", reason: "night", since: 1 };
   const bad = { ...request, specHash: "s", templateHash: "t", revision: "2", image: "i", kubelet: "k" };
   const memory: Memory = {
@@ -49,13 +49,13 @@ Deno.test("fault E3: recall: returns what was reported, with skipped machines an
   deepEqual(await recall(kube.client, pool), memory);
 });
 
-Deno.test("recall: stays paused when it is unknown who paused", async () => {
+Deno.test("recall: returns a pause by unknown when the status does not name who paused", async () => {
   const { paused } = await recall(kubeWith({ paused: true }).client, pool);
   deepEqual(paused, { by: "unknown", reason: "", since: 0 });
   deepEqual((await recall(kubeWith({ pausedBy: { by: "a", reason: "", since: 1 } }).client, pool)).paused, null);
 });
 
-Deno.test("recall: forgets only the invalid part", async () => {
+Deno.test("recall: ignores only the invalid parts of a status", async () => {
   const good = {
     by: "policy",
     reason: "r",

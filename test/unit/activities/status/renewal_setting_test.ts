@@ -16,13 +16,13 @@ function held({ setting, generation = 1, was }: Case): boolean {
 
 const cases: [what: string, isHeld: boolean, given: Case][] = [
   ["no wish", false, {}],
-  ["a person who turned it off", true, { setting: "Off" }],
-  ["another setting", false, { setting: "again" }],
+  ["a person set the annotation to Off", true, { setting: "Off" }],
+  ["another value of the annotation", false, { setting: "again" }],
   ["a cancellation", true, { was: "" }],
-  ["a cancellation, with the setting of that time", true, { setting: "1", was: "1" }],
-  ["a cancellation, and a new setting", false, { setting: "2", was: "1" }],
-  ["a cancellation, and the first setting", false, { setting: "1", was: "" }],
-  ["a cancellation, and a change of the NodeVersion", false, { generation: 2, was: "" }],
+  ["a cancellation, when the annotation is unchanged", true, { setting: "1", was: "1" }],
+  ["a cancellation, when the annotation has a new value", false, { setting: "2", was: "1" }],
+  ["a cancellation, when the annotation was set for the first time", false, { setting: "1", was: "" }],
+  ["a cancellation, when the NodeVersion has a new generation", false, { generation: 2, was: "" }],
 ];
 
 for (const [what, isHeld, given] of cases) {

@@ -56,7 +56,7 @@ Deno.test("ensureRolloutReported: makes the Rollout, owned by the MachineDeploym
   deepEqual([owner?.["kind"], owner?.["uid"]], ["MachineDeployment", "uid-of-pool"]);
 });
 
-Deno.test("ensureRolloutReported: does not read the Rollout it made, unless it was replaced meanwhile", async () => {
+Deno.test("ensureRolloutReported: does not read the Rollout that it created, unless another writer replaced the Rollout meanwhile", async () => {
   for (const isFaster of [false, true]) {
     const kube = newKube();
     const requests: string[] = [];
@@ -86,7 +86,7 @@ const bad = { ...request, specHash: "s", templateHash: "t", revision: "2", image
 const step = { machine: "b", step: "Draining", since: "s", until: "u" } as const;
 const blocker = { pod: "apps/web-1", owner: "Deployment apps/web", why: "PodDisruptionBudget apps/web" };
 
-Deno.test("ensureRolloutReported: removes from the status what is not true any more", async () => {
+Deno.test("ensureRolloutReported: removes fields from the status that the new report does not have any more", async () => {
   const kube = newKube();
   await reported(
     kube,
@@ -131,7 +131,7 @@ Deno.test("ensureRolloutReported: bounds every list, and keeps the important ent
   deepEqual([waves?.[0]?.upTo, waves?.length], [96, 50]);
 });
 
-Deno.test("ensureRolloutReported: shows the last waves when all are done, and all waves when there are few", async () => {
+Deno.test("ensureRolloutReported: keeps only the last 50 waves when more waves are done", async () => {
   const shown = async (length: number): Promise<number[]> => {
     const waves = Array.from({ length }, (_, nth) => ({ upTo: nth + 1, state: "Done" as const }));
     const status = await reported(newKube(), report({ waves })) as unknown as RolloutReport;
@@ -149,7 +149,7 @@ Deno.test("ensureRolloutReported: shortens the texts of people to the limits of 
   ]);
 });
 
-Deno.test("ensureRolloutReported: keeps the hash of the converged template until there is another", async () => {
+Deno.test("ensureRolloutReported: keeps the hash of the converged template until a report has another hash", async () => {
   const kube = newKube();
   await reported(kube, report({ convergedTemplateHash: "hash-1" }));
   equal((await reported(kube, report({ revision: "2" })))["convergedTemplateHash"], "hash-1");
@@ -184,7 +184,7 @@ Deno.test("ensureRolloutReported: records a rollout once, even if the activity r
   equal(kube.all("events").length, 1);
 });
 
-Deno.test("ensureRolloutReported: records a rollback, and leaves its Event to the run", async () => {
+Deno.test("ensureRolloutReported: records a rollback in the history, and sends no Event for it", async () => {
   const kube = newKube();
   await reported(kube, report({ history: entry() }));
   const back = entry({ outcome: "RolledBack", machines: 0, startedAt: "2026-02-01T00:00:00.000Z" });
@@ -193,7 +193,7 @@ Deno.test("ensureRolloutReported: records a rollback, and leaves its Event to th
   equal(kube.all("events").length, 1);
 });
 
-Deno.test("ensureRolloutReported: records nothing when everything was in place", async () => {
+Deno.test("ensureRolloutReported: records no history entry when a rollout had no machines to replace", async () => {
   const kube = newKube();
   await reported(kube, report({ history: entry() }));
   const quiet = entry({ machines: 0, startedAt: "2026-02-01T00:00:00.000Z" });
@@ -290,7 +290,7 @@ Deno.test("fault G13: ensureRolloutReported keeps nodes from an autoscaler, and 
   deepEqual(kept(), ["by-hand"]);
 });
 
-Deno.test("fault G13: ensureRolloutReported: a late attempt of an earlier report holds no autoscaler after the end", async () => {
+Deno.test("fault G13: ensureRolloutReported: a late attempt of an earlier report does not raise the autoscaler's minimum again after the rollout converged", async () => {
   const kube = newKube();
   const [least, most] = ["min", "max"].map((each) => `cluster.k8s.io/cluster-api-autoscaler-node-group-${each}-size`);
   const deployment = kube.get("machinedeployments", "pool", "fleet");

@@ -32,7 +32,7 @@ class FakeServer {
 
 const all = ["KubernetesNamespace", "MachineDeployment", "TargetImage", "Phase"];
 
-Deno.test("ensureSearchAttributes: registers what it may, and requests nothing more", async () => {
+Deno.test("ensureSearchAttributes: registers the missing search attributes when it has the permission", async () => {
   const server = new FakeServer([]);
   server.refusal = undefined;
   await ensureSearchAttributes(server.service, { namespace: "fleet", columns: columnsOf("") });
@@ -41,11 +41,11 @@ Deno.test("ensureSearchAttributes: registers what it may, and requests nothing m
   deepEqual(server.known.includes("KubernetesCluster"), true);
 });
 
-Deno.test("ensureSearchAttributes: continues without permission when the attributes exist", async () => {
+Deno.test("ensureSearchAttributes: succeeds without the permission to register when the search attributes exist", async () => {
   await ensureSearchAttributes(new FakeServer(all).service, { namespace: "fleet", columns: columnsOf("") });
 });
 
-Deno.test("ensureSearchAttributes: names what is missing, and the command that makes it", async () => {
+Deno.test("ensureSearchAttributes: names the missing search attributes, and the command that creates them, when it is forbidden to register", async () => {
   const server = new FakeServer(all.slice(0, 3));
   await rejects(ensureSearchAttributes(server.service, { namespace: "fleet", columns: columnsOf("north") }), {
     message:

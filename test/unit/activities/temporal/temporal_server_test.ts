@@ -41,7 +41,7 @@ Deno.test("readTemporalServer: returns the dev server by default, in plain text"
   deepEqual(readTemporalServer({}), { address: "127.0.0.1:7233", namespace: "default", access: {} });
 });
 
-Deno.test("readTemporalServer: prefers flags to variables, and variables to temporal.toml", () => {
+Deno.test("readTemporalServer: prefers a flag to its variable, and a variable to temporal.toml", () => {
   withFile(profiles, (env) => {
     const { address, namespace } = readTemporalServer(env);
     deepEqual([address, namespace], ["file:7233", "of-file"]);
@@ -79,7 +79,7 @@ Deno.test("readTemporalServer: reads certificates by path or inline", () => {
   });
 });
 
-Deno.test("readTemporalServer: treats an empty variable as missing: TLS follows a key, not its name", () => {
+Deno.test("readTemporalServer: treats an empty variable as unset, and turns TLS on only when the API key has a value", () => {
   deepEqual(readTemporalServer({ TEMPORAL_API_KEY: "", TEMPORAL_TLS: "" }).access, {});
   equal(readTemporalServer({ TEMPORAL_API_KEY: "secret" }).access.tls, true);
   // Without this setting, the key would turn TLS on.

@@ -14,7 +14,7 @@ function reasonOf(served: Served): string {
   return served.unknown;
 }
 
-Deno.test("readServed: reads when a certificate expires, shows none, and sends no request", async () => {
+Deno.test("readServed: returns the validity of a certificate, shows no client certificate, and sends no bytes after the handshake", async () => {
   await withTls({ ...plain, requestCert: true, rejectUnauthorized: false }, async (seen) => {
     deepEqual(await readServed({ host, port: seen.port }), wanted);
     await pause(50);
@@ -22,7 +22,7 @@ Deno.test("readServed: reads when a certificate expires, shows none, and sends n
   });
 });
 
-Deno.test("readServed: reads an expired certificate as what it is, as nothing is verified", async () => {
+Deno.test("readServed: returns the validity of an expired certificate, because it verifies nothing", async () => {
   const old = await selfSigned({ from: new Date("2020-01-01T00:00:00Z"), until: new Date("2021-01-01T00:00:00Z") });
   await withTls(old, async ({ port }) => {
     deepEqual(await readServed({ host, port }), { from: Date.UTC(2020, 0), until: Date.UTC(2021, 0) });
@@ -39,7 +39,7 @@ Deno.test("readServed: reads the certificate of a server that accepts only clien
   });
 });
 
-Deno.test("readServed: a server that is away is unknown, and never expired", async () => {
+Deno.test("readServed: returns a reason instead of a validity when a server refuses the connection", async () => {
   let gone = 0;
   await withTcp(() => {}, ({ port }) => Promise.resolve(void (gone = port)));
   equal(reasonOf(await readServed({ host, port: gone })), "the TLS handshake failed (ECONNREFUSED)");
@@ -63,7 +63,7 @@ const strange: [what: string, take: Parameters<typeof withTcp>[0]][] = [
 ];
 
 for (const [what, take] of strange) {
-  Deno.test(`readServed: a server that ${what} is unknown within the limit of time`, async () => {
+  Deno.test(`readServed: returns a reason instead of a validity, within the time limit, when a server ${what}`, async () => {
     await withTcp(take, async ({ port }) => {
       const begun = Date.now();
       const reason = reasonOf(await readServed({ host, port }, 300));
@@ -98,7 +98,7 @@ const absurd: [what: string, certificate: () => Promise<{ cert: string; key: str
 ];
 
 for (const [what, certificate, is] of absurd) {
-  Deno.test(`readServed: a certificate that ${what} does no harm`, async () => {
+  Deno.test(`readServed: returns the validity or a reason, in plain characters, for a certificate that ${what}`, async () => {
     await withTls(await certificate(), async ({ port }) => {
       const served = await readServed({ host, port });
       if (is instanceof RegExp) match(reasonOf(served), is);

@@ -38,7 +38,7 @@ Deno.test("completion: suggests pools and machines of the namespace on the line"
   assert.deepEqual(await suggested("explain", ""), ["m-1", ":4"]);
 });
 
-Deno.test("completion: leaves files to the shell when a file is expected", async () => {
+Deno.test("completion: lets the shell complete file names where a file is expected", async () => {
   assert.deepEqual(await suggested("render", ""), [":0"]);
   assert.deepEqual(await suggested("plan", "-f", ""), [":0"]);
 });

@@ -30,7 +30,7 @@ Deno.test("engine: finds the runs of the named cluster", async () => {
   deepEqual(asked, ["north/machine-deployment/fleet/pool", "machine-deployment/fleet/pool"]);
 });
 
-Deno.test("row: belongs to the named cluster, so that holds of its run are its own", () => {
+Deno.test("poolRow: has the name of the cluster, so that Ostler recognizes the holds of its own run", () => {
   const deployment = { metadata: { ...pool, uid: "u", creationTimestamp: "2026-01-01T00:00:00Z" }, spec: {} };
   deepEqual(poolRow(deployment, undefined, "north")?.pool, { cluster: "north", ...pool });
   deepEqual(poolRow(deployment, undefined)?.pool, pool);

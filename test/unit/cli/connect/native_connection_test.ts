@@ -3,7 +3,7 @@ import process from "node:process";
 import { inTime, quietRuntime } from "../../../../cli/connect/native_connection.ts";
 import { Unreachable } from "../../../../cli/failure.ts";
 
-Deno.test("quietRuntime: leaves signals to the process, and standard output to the command", async () => {
+Deno.test("quietRuntime: installs no signal handlers, and writes no logs to standard output", async () => {
   const signals = ["SIGINT", "SIGTERM", "SIGQUIT", "SIGUSR2"];
   const before = signals.map((signal) => process.listenerCount(signal));
   const runtime = quietRuntime();
@@ -16,7 +16,7 @@ Deno.test("quietRuntime: leaves signals to the process, and standard output to t
   }
 });
 
-Deno.test("inTime: gives up a slow connection, and reports why one failed", async () => {
+Deno.test("inTime: fails when a connection takes too long, and reports why a connection failed", async () => {
   assert.equal(await inTime("there", Promise.resolve("connection")), "connection");
   await assert.rejects(
     inTime("there", new Promise(() => {}), 10),

@@ -34,7 +34,7 @@ function answered(message: string): object {
   return { stage: 3, updateRef: { workflowExecution: { runId: "r" } }, outcome: { success: { payloads } } };
 }
 
-Deno.test("engine: repeats a command that was lost with the last step of a run, and no other", async () => {
+Deno.test("engine: repeats an update once when it was lost with the last step of a run, and no update that failed otherwise", async () => {
   assert.equal((await engine(lost, answered("promoted")).send(order)).message, "promoted");
   await assert.rejects(engine(lost, lost).send(order), Refusal);
   await assert.rejects(engine(grpcStatus(9, "busy"), answered("promoted")).send(order), Refusal);
@@ -51,7 +51,7 @@ Deno.test("engine: fails with the right exit code when Temporal does not answer 
   );
 });
 
-Deno.test("engine: fails when Temporal does not answer a request for steps, and returns no steps when there was no run", async () => {
+Deno.test("engine: fails when Temporal does not answer a query for steps, and returns no steps when no run exists", async () => {
   const gone = grpcStatus(14, "connection refused");
   await assert.rejects(engine(gone).steps(pool, 10), Unreachable);
   const described = {

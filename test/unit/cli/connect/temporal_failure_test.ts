@@ -7,7 +7,7 @@ import { grpcStatus } from "../../../support/grpc_status.ts";
 
 const wrapped = (error: Error): Error => new ServiceError("Failed to describe workflow", { cause: error });
 
-Deno.test("temporalFailure: finds the message of the server in the error of the client, and sorts it", () => {
+Deno.test("temporalFailure: finds the server's message in a wrapped gRPC error, and returns Unreachable or Refusal", () => {
   const away = grpcStatus(14, "connection refused");
   for (const error of [away, wrapped(away), wrapped(wrapped(away))]) {
     const failure = temporalFailure("there", error);
@@ -30,13 +30,13 @@ Deno.test("temporalFailure: names a missing namespace", () => {
   );
 });
 
-Deno.test("temporalFailure: returns one line of a transport error, or that there is none", () => {
+Deno.test("temporalFailure: returns one line of a transport error, or states that no reason was given", () => {
   const text = 'Failed to call: code: Unavailable, message: "tcp connect error", source: Some(x)\nat here';
   assert.match(`${temporalFailure("there", grpcStatus(14, text))}`, /at there: tcp connect error$/);
   assert.match(`${temporalFailure("there", grpcStatus(13, ""))}`, /at there: no reason given$/);
 });
 
-Deno.test("temporalFailure: passes on sorted errors, and errors that are not an answer", () => {
+Deno.test("temporalFailure: returns Unreachable, a late update, a missing workflow and programming errors unchanged", () => {
   const late = new WorkflowUpdateRPCTimeoutOrCancelledError("late", { cause: grpcStatus(4, "late") });
   const bug = new TypeError("x is not a function");
   const failed = new Unreachable("away");

@@ -41,7 +41,7 @@ Deno.test("ostler clusters: shows workers, open rollouts and advice, and sends n
   assert.deepEqual([code, err], [0, "1 open rollout did not report progress: only the phase is shown\n"]);
 });
 
-Deno.test("ostler clusters: --check exits with 1 only if a cluster needs action", async () => {
+Deno.test("ostler clusters: --check exits with 1 only if a cluster needs an action by an administrator", async () => {
   assert.equal((await twoClusters().run(["clusters", "--check"])).code, 1);
   assert.equal((await fleet({ north: {} }).run(["clusters", "--check"])).code, 0);
   const none = await fleet({}).run(["clusters"]);
@@ -63,7 +63,7 @@ Deno.test("ostler clusters: -o json has a value for everything, and null for unk
   assert.equal(items[0].credentials.renewedAt, new Date(start - 20 * 60_000).toISOString());
 });
 
-Deno.test("ostler clusters: reports earlier namespaces, shared queues, lost Schedules and idle versions", async () => {
+Deno.test("ostler clusters: reports previous names of a cluster, shared task queues, missing or paused Schedules, and a version without workers", async () => {
   const made = fleet({
     old: { uid: "u-1", silentFor: null },
     new: { uid: "u-1" },
@@ -90,7 +90,7 @@ Deno.test("ostler clusters: reports earlier namespaces, shared queues, lost Sche
   assert.doesNotMatch(out, /"new":/);
 });
 
-Deno.test("ostler clusters: reads many pages, queries few runs, and gives up on a cluster that does not respond", async () => {
+Deno.test("ostler clusters: reads all pages of 1,200 clusters and 2,500 rollouts, and sends fewer than 30 workflow queries", async () => {
   const made = fleet(Object.fromEntries(Array.from({ length: 1_200 }, (_, index) => [`c-${index}`, {}])));
   for (let index = 0; index < 2_500; index++) made.runs.push({ cluster: "c-1", name: `p-${index}`, phase: "Rolling" });
   const { out } = await made.run(["clusters", "-o", "json"]);
@@ -100,7 +100,7 @@ Deno.test("ostler clusters: reads many pages, queries few runs, and gives up on 
   assert.ok(queries > 0 && queries < 30, `${queries} queries`);
 });
 
-Deno.test("ostler clusters: shows counts when there is too much to list, grouped or not", async () => {
+Deno.test("ostler clusters: shows all counts of 60,000 rollouts, and ostler status lists some of them, whether or not the server groups counts", async () => {
   for (const doesGroup of [true, false]) {
     const made = Object.assign(twoClusters(), { doesGroup, total: 60_000 });
     const { out } = await made.run(["clusters", "-o", "json"]);
@@ -113,7 +113,7 @@ Deno.test("ostler clusters: shows counts when there is too much to list, grouped
   }
 });
 
-Deno.test("ostler clusters: names of foreign Schedules and runs reach neither terminal nor query", async () => {
+Deno.test("ostler clusters: shows neither control characters nor query syntax from the names of foreign Schedules and runs", async () => {
   const made = fleet({ north: {} });
   made.foreign.push('x" OR 1=1/renew-credentials', "\u001b[2J/renew-credentials", "a/b/renew-credentials");
   made.runs.push({ cluster: "\u001b[2J", name: "a", phase: "Halted" });
@@ -138,7 +138,7 @@ Deno.test("ostler status --all-clusters: shows each open rollout, and the cluste
   assert.equal((await twoClusters().run(["status", "pool", "--all-clusters"])).code, 2);
 });
 
-Deno.test("ostler clusters: exits with 4 when Temporal is unreachable, and with 1 when it refuses", async () => {
+Deno.test("ostler clusters: exits with 4 when Temporal is unreachable, and with 1 when Temporal denies the request", async () => {
   const away = Object.assign(fleet({}), { outage: grpcStatus(14, "connection refused") });
   assert.deepEqual(await away.run(["clusters"]), {
     ...{ code: 4, out: "", err: "Failed to reach Temporal at temporal.test:7233: connection refused\n" },

@@ -33,7 +33,7 @@ Deno.test("ostler adopt: --dry-run shows what each pool boots from, and writes n
   assert.match((await world.run(["adopt", "--dry-run"])).out, /^fleet\/pool +osp-ubuntu +nothing /m);
 });
 
-Deno.test("ostler adopt: changes no byte that a machine boots from, and no machine", async () => {
+Deno.test("ostler adopt: changes neither the data that machines boot from nor any machine", async () => {
   const world = await osmsCluster();
   const data = (): unknown[] => world.kube.all("secrets").map((secret) => [secret["data"], secret["immutable"]]);
   const before = data();
@@ -128,7 +128,7 @@ Deno.test("ostler adopt: removes objects of Operating System Manager on request,
   for (const pool of world.pools) assert.deepEqual(world.tokensOf(pool), []);
 });
 
-Deno.test("ostler adopt: reads a thousand pools with one request per page, in both directions", async () => {
+Deno.test("ostler adopt: reads a thousand pools with one request per page, and so does ostler release", async () => {
   const world = new HandoverWorld();
   const stamp = { [owner]: "", "ostler.dev/config-digest": "d", "k8c.io/machine-deployment-revision": "1" };
   for (let nth = 0; nth < 1000; nth++) {

@@ -23,7 +23,7 @@ function assertOsmWorks(world: HandoverWorld): void {
   }
 }
 
-Deno.test("handover: five changes in both directions replace no machine, and either system continues", async () => {
+Deno.test("handover: five changes to Ostler and back replace no machine, and each system continues to work", async () => {
   const world = new HandoverWorld();
   const machines = JSON.stringify(world.kube.all("machines"));
   for (let round = 1; round <= 5; round++) {
@@ -45,7 +45,7 @@ Deno.test("handover: five changes in both directions replace no machine, and eit
   }
 });
 
-Deno.test("handover: going back before Operating System Manager has started loses nothing either", async () => {
+Deno.test("handover: ostler release loses nothing when Operating System Manager did not run since ostler adopt", async () => {
   const world = new HandoverWorld();
   await world.osm.look();
   for (let round = 1; round <= 3; round++) {

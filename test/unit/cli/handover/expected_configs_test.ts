@@ -63,7 +63,7 @@ Deno.test("fault P1: ostler adopt --dry-run renders every pool, and shows what w
   assert.match(out, /^fleet\/pool +kube-system\/osp-ubuntu v1\.\d+\.0 +\d+ files: /m);
 });
 
-Deno.test("fault P1: ostler adopt --dry-run names each pool that would be refused, and why", async () => {
+Deno.test("fault P1: ostler adopt --dry-run names each pool that Ostler would refuse, and the reason", async () => {
   const world = await osmsCluster();
   const put = (name: string, overrides: object): void => {
     world.kube.put("machinedeployments", machineDeployment({ metadata: { namespace: "fleet", name }, ...overrides }));
@@ -91,7 +91,7 @@ Deno.test("fault P1: ostler adopt --dry-run names each pool that would be refuse
   assert.match((await world.run(["adopt"])).out, /pools taken over$/m);
 });
 
-Deno.test("fault P1: ostler adopt --dry-run uses the settings of the process that renders now, and given flags", async () => {
+Deno.test("fault P1: ostler adopt --dry-run uses the settings of the Deployment that renders now, and prefers given flags", async () => {
   const args = ["-node-http-proxy=http://proxy.test:3128", "-host-ca-bundle=/etc/ca/bundle.pem", "-pause-image=a/b:1"];
   const world = await osmsCluster(args);
   const step = ({ steps }: Told): string =>
@@ -136,7 +136,7 @@ Deno.test("fault P1: ostler adopt --dry-run shows warnings of each pool, and end
   assert.equal((await world.run(["adopt", "--dry-run"])).code, 4);
 });
 
-Deno.test("fault P1: a second dry run after the takeover finds every config unchanged", async () => {
+Deno.test("fault P1: ostler adopt --dry-run finds every config unchanged after the takeover", async () => {
   const world = await osmsCluster(["-cluster-dns", "10.96.0.10"]);
   assert.equal((await world.run(["adopt"])).code, 0);
   await world.runOstler();
@@ -161,7 +161,7 @@ Deno.test("fault P1: a pool of a profile in Go keeps the files that Operating Sy
   }
 });
 
-Deno.test("isEqual: compares texts with placeholders for secrets", () => {
+Deno.test("isEqual: treats each placeholder for a secret as equal to any text", () => {
   const rendered = "token <hidden>\nuser <hidden>!";
   assert.ok(isEqual("token abc\nuser x!", rendered));
   assert.ok(isEqual(rendered, rendered));

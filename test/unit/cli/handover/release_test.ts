@@ -38,14 +38,14 @@ Deno.test("ostler release: --dry-run shows each pool and everything to be remove
   assert.equal(asData.pools.length, 4);
 });
 
-Deno.test("ostler release: asks, and does nothing without an answer", async () => {
+Deno.test("ostler release: asks for a confirmation, and changes nothing without one", async () => {
   const world = await ostlersCluster();
   assert.match((await world.run(["release"])).err, /no terminal; give --yes/);
   const { code, err } = await world.run(["release"], { ask: () => Promise.resolve("n") });
   assert.deepEqual([code, err, world.kube.writes], [1, "Release cancelled: nothing was changed\n", []]);
 });
 
-Deno.test("ostler release: refuses while a process runs, and names what blocks", async () => {
+Deno.test("ostler release: refuses while a worker of Ostler or Operating System Manager runs, and names the command that stops it", async () => {
   const world = await ostlersCluster();
   const deployment = (name: string, namespace: string, labels = {}): void =>
     void world.kube.put("deployments", { metadata: { namespace, name, labels }, spec: { replicas: 1 } });
@@ -61,7 +61,7 @@ Deno.test("ostler release: refuses while a process runs, and names what blocks",
   assert.deepEqual(world.kube.writes, []);
 });
 
-Deno.test("ostler release: treats a Lease as held while it is renewed, whatever the clocks show", async () => {
+Deno.test("ostler release: treats a Lease as held while its renewTime changes, whatever the clocks show", async () => {
   const world = await ostlersCluster();
   const where = { namespace: "ostler-system", name: "ostler-controller" };
   const put = (renewTime: number): void => void world.kube.put("leases", { metadata: where, spec: lease(renewTime) });
@@ -91,7 +91,7 @@ Deno.test("ostler release: refuses while a machine is held, because machine-cont
   assert.deepEqual([...world.temporal.runs], ["machine-deployment/fleet/other"]);
 });
 
-Deno.test("ostler release: uncordons the nodes of each kind of pool, and no node that others cordoned", async () => {
+Deno.test("ostler release: uncordons the nodes that Ostler cordoned for each kind of pool, and no other nodes", async () => {
   const world = await ostlersCluster();
   const scale = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
   const by = ["machine-deployment/fleet/pool", "scaling-group/kube-system/workers", "site/node-pool/fleet/edge"];
@@ -147,7 +147,7 @@ Deno.test("ostler release: refuses a running rollout, an unpublished revision, a
   assert.deepEqual(world.kube.writes, []);
 });
 
-Deno.test("ostler release: gives each pool's own reason, and the first few of many", async () => {
+Deno.test("ostler release: groups refused pools by reason, and after the first reasons names the rest together", async () => {
   const world = await ostlersCluster();
   const phases = ["Halted", "Rolling", "Halted", "Creating", "Repairing", "RollingBack", "Waiting", "Starting"];
   phases.forEach((phase, nth) => {
@@ -224,7 +224,7 @@ Deno.test("ostler release: continues after an interruption at any request", asyn
   }
 });
 
-Deno.test("ostler release: asks to run again, and not to continue, when one pool failed", async () => {
+Deno.test("ostler release: asks to run it again, and not to start Operating System Manager, when one pool failed", async () => {
   const world = await ostlersCluster();
   world.kube.onRequest = (request) => {
     if (request === "delete rollouts fleet/pool") throw answer(500, "Busy");
@@ -244,7 +244,7 @@ function headsOf({ kube }: HandoverWorld): string[] {
   ).sort();
 }
 
-Deno.test("ostler release: cleans up after a pool that is being deleted, and after a deleted one", async () => {
+Deno.test("ostler release: removes the objects of a pool that is being deleted, and of a deleted pool", async () => {
   const world = await ostlersCluster();
   const leaving = world.kube.get("machinedeployments", "pool", "fleet");
   const metadata = { ...leaving?.metadata, name: "pool", deletionTimestamp: new Date(0).toISOString() };
@@ -273,7 +273,7 @@ Deno.test("ostler release: cleans up after a pool that is being deleted, and aft
   );
 });
 
-Deno.test("ostler release: keeps a pool whose names belong to one that could not be cleaned up", async () => {
+Deno.test("ostler release: keeps a pool whose object names are those of a deleted pool that could not be cleaned up", async () => {
   const world = await ostlersCluster();
   const [stays, goes] = [{ namespace: "a-b", name: "web" }, { namespace: "b", name: "web-a" }];
   assert.equal(namesOf(stays).config, namesOf(goes).config);
@@ -357,7 +357,7 @@ Deno.test("ostler release: stops before any write when configs exist in another 
   assert.notEqual(world.secret(namesOf(usual).bootstrap), undefined);
 });
 
-Deno.test("ostler release: leaves alone a run without a Rollout, which may belong to another cluster", async () => {
+Deno.test("ostler release: does not stop a workflow run without a Rollout, because it may belong to another cluster", async () => {
   const world = await ostlersCluster();
   world.kube.put("rollouts", { metadata: { ...usual }, status: { phase: "Converged" } });
   world.temporal.runs.add("machine-deployment/fleet/pool");
@@ -378,7 +378,7 @@ Deno.test("ostler release: stops at a config of a pool in another namespace, eve
   assert.deepEqual(world.kube.writes, []);
 });
 
-Deno.test("ostler release: with two clusters looks for Ostler in the cluster of its processes, and removes the webhook there", async () => {
+Deno.test("ostler release: with a management cluster, looks for processes of Ostler in that cluster, and removes the webhook from it", async () => {
   const world = await ostlersCluster();
   const management = new FakeKube();
   world.management = { kube: management, namespace: "kube-system" };
@@ -399,7 +399,7 @@ Deno.test("ostler release: with two clusters looks for Ostler in the cluster of 
   assert.deepEqual(management.all("validatingwebhookconfigurations"), []);
 });
 
-Deno.test("ostler release: works without Temporal on request", async () => {
+Deno.test("ostler release: works without Temporal when --without-temporal is given", async () => {
   const world = await ostlersCluster();
   world.unreachable = new Unreachable("Failed to reach Temporal");
   const away = await world.run(["release", "--yes"]);
@@ -432,7 +432,7 @@ Deno.test("ostler release: removes the webhook configuration, whatever its name 
   }
 });
 
-Deno.test("ostler release: a webhook at an unknown address is neither removed nor hidden", async () => {
+Deno.test("ostler release: reports a webhook with an unknown address, and does not remove it", async () => {
   const world = await ostlersCluster();
   const webhooks = [{ clientConfig: { url: "https://webhook.example:9443/judge", caBundle: "bm9uZQ==" } }];
   world.kube.put("validatingwebhookconfigurations", { metadata: { name: "operatingsystemmanager.k8c.io" }, webhooks });
@@ -445,7 +445,7 @@ Deno.test("ostler release: a webhook at an unknown address is neither removed no
   assert.equal(world.kube.all("validatingwebhookconfigurations").length, 1);
 });
 
-Deno.test("ostler release: an invalid MachineDeployment, or one without a profile, keeps what its machines boot from", async () => {
+Deno.test("ostler release: refuses a pool whose MachineDeployment is invalid or names no profile, and keeps its Secrets even with --unrenderable", async () => {
   const world = await ostlersCluster();
   const { bootstrap } = namesOf(usual);
   const before = machineDeployment();

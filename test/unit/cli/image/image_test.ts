@@ -51,7 +51,7 @@ Deno.test("ostler image list: prints a message when there are no images", async 
   deepEqual([code, out, err], [0, "", "Nothing to show: the cluster has no OSImage\n"]);
 });
 
-Deno.test("ostler image show: has the complete digests, and those accepted before", async () => {
+Deno.test("ostler image show: shows the complete digest, and the digests that were accepted before", async () => {
   const { code, out } = await world().run(["image", "show", "good"]);
   equal(code, 0);
   match(out, new RegExp(`^digest +${digest}$`, "m"));
@@ -82,7 +82,7 @@ Deno.test("ostler image admit: exits with 0 for an accepted image, and with 1 fo
   deepEqual([away.code, JSON.parse(away.out).reason], [1, "RegistryUnreachable"]);
 });
 
-Deno.test("ostler image admit: does not call a worker for a missing image", async () => {
+Deno.test("ostler image admit: starts no check on a worker when the image does not exist", async () => {
   const made = world();
   equal((await made.run(["image", "admit", "none"])).code, 1);
   deepEqual(made.judged, []);

@@ -51,7 +51,7 @@ async function check(scene?: Scene, args: string[] = []): Promise<{ code: number
   return { code, fault, last: lines.at(-1) ?? "" };
 }
 
-Deno.test("ostler ca: exits with 1 while a machine is older than the bundle of phase 1, and with 0 afterwards", async () => {
+Deno.test("ostler ca: exits with 1 while a machine is older than the CA bundle of phase 1 of the rotation, and with 0 afterwards", async () => {
   const before = await check();
   assert.equal(before.code, 1);
   assert.equal(before.fault, "fleet/pool: 2 of 3 machines do not trust the present CA bundle yet");
@@ -64,7 +64,7 @@ Deno.test("ostler ca: exits with 1 while a machine is older than the bundle of p
   );
 });
 
-Deno.test("ostler ca: in phase 2 names the machines that trust the old CA still", async () => {
+Deno.test("ostler ca: exits with 1 in phase 2 of the rotation, and reports how many machines still trust the old CA", async () => {
   const caBundles = [...phase1, bundle(-5, next)];
   const { code, fault } = await check({ announced: next, caBundles, created: [-9, -8, -1] });
   assert.deepEqual([code, fault], [
@@ -74,7 +74,7 @@ Deno.test("ostler ca: in phase 2 names the machines that trust the old CA still"
   assert.equal((await check({ announced: next, caBundles, created: [-4, -1] })).code, 0);
 });
 
-Deno.test("ostler ca: is not complete before new machines get the announced bundle", async () => {
+Deno.test("ostler ca: exits with 1 until the pool has published the announced CA bundle for 60 s, even without machines", async () => {
   const caBundles = [bundle(-1000, old)];
   const { code, fault } = await check({ caBundles });
   assert.equal(code, 1);
@@ -89,7 +89,7 @@ Deno.test("ostler ca: is not complete before new machines get the announced bund
   assert.equal((await check({ caBundles: seconds(60), created: [] })).code, 0);
 });
 
-Deno.test("ostler ca: is not complete for machines from before the record, and for an unreadable record", async () => {
+Deno.test("ostler ca: exits with 1 for machines that are older than the first recorded CA bundle, and for an unreadable record", async () => {
   const young = await check({ caBundles: [bundle(-10, old, next)] });
   assert.deepEqual([young.code, young.fault], [
     1,
@@ -99,7 +99,7 @@ Deno.test("ostler ca: is not complete for machines from before the record, and f
   assert.deepEqual([forged.code, /1 of 1 machines is older/.test(forged.fault)], [1, true]);
 });
 
-Deno.test("ostler ca: is not complete without pools, and for pools whose machines get no CAs from Ostler", async () => {
+Deno.test("ostler ca: exits with 1 without pools; for a scaling group, which gets no CAs from Ostler, only without --given-only", async () => {
   const empty = await new FakeWorld().run(["ca"]);
   assert.deepEqual([empty.code, empty.out], [1, ""]);
   const made = world({ created: [-1] });
@@ -113,7 +113,7 @@ Deno.test("ostler ca: is not complete without pools, and for pools whose machine
   assert.equal((await made.run(["ca", "--given-only"])).code, 0);
 });
 
-Deno.test("ostler ca: compares with what pools publish in a cluster that announces no CA", async () => {
+Deno.test("ostler ca: compares machines with the CAs that their pool publishes when the cluster announces no CA", async () => {
   const { code, last } = await check({ announced: "", created: [-1] });
   assert.deepEqual([code, last], [
     0,
@@ -122,7 +122,7 @@ Deno.test("ostler ca: compares with what pools publish in a cluster that announc
   assert.equal((await check({ announced: "" })).code, 1);
 });
 
-Deno.test("ostler ca --bundle: is not complete before the cluster announces that bundle", async () => {
+Deno.test("ostler ca --bundle: exits with 1 until the cluster announces that bundle, and with 2 for a bundle without a certificate", async () => {
   const scene = { announced: old, caBundles: [bundle(-1000, old)], created: [-1] };
   assert.equal((await check(scene)).code, 0);
   const readStdin = (): Promise<string> => Promise.resolve(old + next);
@@ -134,7 +134,7 @@ Deno.test("ostler ca --bundle: is not complete before the cluster announces that
   assert.deepEqual([empty.code, empty.err], [2, 'Failed to use "-" as a CA bundle: it has no PEM certificate\n']);
 });
 
-Deno.test("ostler ca: reads all namespaces without flags, and has everything as data", async () => {
+Deno.test("ostler ca: checks all namespaces by default, and prints the counts of each pool with -o json", async () => {
   const made = world();
   const { code, out } = await made.run(["ca", "-o", "json"]);
   assert.equal(code, 1);
@@ -151,7 +151,7 @@ Deno.test("ostler ca: reads all namespaces without flags, and has everything as 
   assert.equal((await made.run(["ca", "fleet/pool"])).code, 1);
 });
 
-Deno.test("ostler status, plan: name the machines that do not trust the bundle that their pool publishes", async () => {
+Deno.test("ostler status, plan: show how many machines do not trust the CA bundle that their pool publishes", async () => {
   const sentence = "2 of 3 machines do not trust the present CA bundle yet";
   for (const command of ["status", "plan"]) {
     const { code, out } = await world().run([command, "pool"]);

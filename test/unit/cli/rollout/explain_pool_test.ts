@@ -51,10 +51,11 @@ const page = readFileSync(fileURLToPath(new URL("../../../../docs/how-to/observe
 const runbooks = page.slice(page.indexOf("## Alerts"));
 const commands = [...runbooks.matchAll(/`(ostler [^`]+)`/g)].map(([, text = ""]) => text.replaceAll(/\s+/g, " "));
 
-Deno.test("fault U1 runbooks: name commands", () => assert.ok(new Set(commands).size >= 5));
+Deno.test("fault U1 runbooks: docs/how-to/observe.md names at least five ostler commands", () =>
+  assert.ok(new Set(commands).size >= 5));
 
 for (const command of new Set(commands)) {
-  Deno.test(`fault U1 runbook: ${command} works`, async () => {
+  Deno.test(`fault U1 runbook: the command ${command} exits with 0`, async () => {
     const [, ...words] = command.replaceAll("NAMESPACE/NAME", "fleet/pool").split(" ");
     // Without the name of a pool, only the command itself is certain.
     const asked = command.includes("NAMESPACE/NAME") ? words : [...words, "--help"];

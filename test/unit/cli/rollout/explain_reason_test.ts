@@ -11,7 +11,7 @@ async function explained(reason: string, ...flags: string[]): Promise<{ code: nu
   return await made.run(["explain", reason, ...flags], { isWatched: true, columns: () => 80, env: { NO_COLOR: "1" } });
 }
 
-Deno.test("ostler explain REASON: shows its meaning, the next step and the remedy, without a request", async () => {
+Deno.test("ostler explain REASON: shows the meaning, the next step and the remedy of the reason, without a request to a server", async () => {
   const { code, out, err } = await explained("MinorSkipped");
   assert.deepEqual([code, err], [0, ""]);
   assert.deepEqual(out.split("\n"), [
@@ -24,7 +24,7 @@ Deno.test("ostler explain REASON: shows its meaning, the next step and the remed
   ]);
 });
 
-Deno.test("ostler explain REASON: shows the remedy of a pool beside that of an upgrade", async () => {
+Deno.test("ostler explain REASON: shows both remedies for a reason that pools and upgrades share", async () => {
   const { out } = await explained("OutsideWindow");
   assert.match(out, /^OutsideWindow, of conditions KubernetesUpgraded and CertificatesRenewed$/m);
   assert.match(out, /\n\nOutsideWindow, of a pool\nto do {7}Wait for the next window, or change/);
@@ -35,7 +35,7 @@ Deno.test("ostler explain REASON: shows the remedy of a pool beside that of an u
   assert.deepEqual(Object.keys(data.kubernetesUpgraded), ["means", "next", "todo"]);
 });
 
-Deno.test("ostler explain REASON: names the condition of a renewal of certificates", async () => {
+Deno.test("ostler explain REASON: names condition CertificatesRenewed for a reason that only renewals of certificates have", async () => {
   const { out } = await explained("RenewalHalted");
   assert.match(out, /^RenewalHalted, of condition CertificatesRenewed\nmeaning /);
   const data = JSON.parse((await explained("RenewalHalted", "-o", "json")).out);
@@ -50,14 +50,14 @@ Deno.test("ostler explain REASON: fits into 80 columns, whatever the reason", as
   }
 });
 
-Deno.test("ostler explain REASON: refuses an unknown one, with similar ones", async () => {
+Deno.test("ostler explain REASON: exits with 1 for an unknown reason, and suggests a similar one", async () => {
   const { code, err } = await explained("AwaitingAproval");
   assert.equal(code, 1);
   assert.match(err, /Failed to explain reason "AwaitingAproval": unknown reason; did you mean "AwaitingApproval"\?/);
   assert.match((await explained("X")).err, /unknown reason; docs\/how-to\/operate\.md has the conditions/);
 });
 
-Deno.test("ostler explain nodeversion/NAME: shows its conditions, and what the reason of its upgrade means", async () => {
+Deno.test("ostler explain nodeversion/NAME: shows the conditions, and explains the reason of condition KubernetesUpgraded", async () => {
   const made = new UpgradeWorld();
   const { code, out } = await made.run(["explain", "nodeversion/v"]);
   assert.equal(code, 0);
@@ -76,7 +76,7 @@ Deno.test("ostler explain nodeversion/NAME: shows its conditions, and what the r
   assert.deepEqual([missing, /Failed to find NodeVersion "w"/.test(err)], [1, true]);
 });
 
-Deno.test("ostler explain nodeversion/NAME: explains nothing of an upgrade that is complete", async () => {
+Deno.test("ostler explain nodeversion/NAME: adds no explanation to the condition of a complete upgrade", async () => {
   const condition = { type: "KubernetesUpgraded", status: "True", reason: "UpToDate", message: "All run v1.36.1" };
   const { out } = await new UpgradeWorld({ condition }).run(["explain", "nodeversion/v"]);
   assert.match(out, /KubernetesUpgraded is True \(UpToDate\): All run v1\.36\.1\.\n$/);

@@ -40,7 +40,7 @@ Deno.test("explain: shows the step of a machine, its deadline, and the pod that 
   assert.match(text, /The deadline is .*\(in 56m\): if pods remain by then, the drain keeps waiting\./);
 });
 
-Deno.test("explain: shows that a machine made a node that a NodePool also updates, and that it may be replaced", async () => {
+Deno.test("explain: shows that a NodePool also updates the machine's node, and may replace the node after a failed update", async () => {
   const made = world(readyStatus(), updated);
   const digest = `sha256:${"b".repeat(64)}`;
   const failed = [{ digest, reason: "StageRefused", at: start - 60_000, isReplaceable: true }];
@@ -68,7 +68,7 @@ Deno.test("fault U7 explain: shows the taint for which a machine with a Ready no
   );
 });
 
-Deno.test("explain: shows the attempt of a joining machine, and its last event", async () => {
+Deno.test("explain: shows the join attempt and the last Event of a joining machine", async () => {
   const made = world(rollingStatus(), { hash: "hash-2", status: {} }, "new-1");
   made.kube.put("events", {
     metadata: { namespace: "fleet", name: "e" },
@@ -134,7 +134,7 @@ Deno.test("explain: shows until when a quarantined change is held", async () => 
   assert.match(failed, /has an instance that is booting, and no node yet\. Its change, revision 2, is quarantined/);
 });
 
-Deno.test("explain: shows the position of an old machine in the order", async () => {
+Deno.test("explain: shows the position of an outdated machine in the order of replacement", async () => {
   const made = world(rollingStatus({ underway: [], usual: { join: [60], leave: [30] } }));
   made.kube.put("machines", machine("m-2", { metadata: { ...owned, creationTimestamp: "2026-01-02T00:00:00Z" } }));
   made.kube.put("nodes", node("node-m-2"));
@@ -163,7 +163,7 @@ Deno.test("explain: shows the position of an old machine in the order", async ()
   );
 });
 
-Deno.test("explain: describes skipped machines and machines set aside", async () => {
+Deno.test("explain: shows that a user skipped the machine, or that it was set aside because it could not be drained", async () => {
   const made = world(rollingStatus({ underway: [] }));
   made.progress = { skipped: ["m-1"], setAside: [] } as never;
   assert.match(await explained(made), /is not replaced, because a user ran skip\./);
@@ -171,7 +171,7 @@ Deno.test("explain: describes skipped machines and machines set aside", async ()
   assert.match(await explained(made), /could not be drained and was set aside/);
 });
 
-Deno.test("explain: shows whether a machine that is being deleted is kept running", async () => {
+Deno.test("explain: shows whether Ostler keeps a deleted machine running, or machine-controller removes it", async () => {
   const deletionTimestamp = new Date(start - 60_000).toISOString();
   const kept = world(rollingStatus({ underway: [] }), { annotations: hold, metadata: { deletionTimestamp } });
   assert.match(await explained(kept), /machine-controller deleted it 1m ago, and Ostler keeps it running/);
@@ -188,7 +188,7 @@ Deno.test("explain: shows why a machine is unhealthy, and when it is replaced", 
   );
 });
 
-Deno.test("explain: shows that an updated machine needs nothing, and a terminal error", async () => {
+Deno.test("explain: shows that an updated machine needs no action, or the terminal error that machine-controller reports", async () => {
   assert.match(await explained(world(readyStatus(), updated)), /It is up to date; nothing is to be done\.\n$/);
   const broken = { hash: "hash-2", status: { errorReason: "InvalidConfiguration", errorMessage: "no such image" } };
   assert.match(
@@ -197,12 +197,12 @@ Deno.test("explain: shows that an updated machine needs nothing, and a terminal 
   );
 });
 
-Deno.test("explain: shows that no rollout replaces a machine without a MachineDeployment", async () => {
+Deno.test("explain: shows that no rollout replaces a machine that no MachineDeployment owns", async () => {
   const made = world(readyStatus(), { metadata: { ownerReferences: [] } });
   assert.match(await explained(made), /No MachineDeployment owns it, so no rollout replaces it\.\n$/);
 });
 
-Deno.test("explain: exits with 1 for a deleted machine, with what is still known", async () => {
+Deno.test("explain: exits with 1 for a missing machine, and names a similar one or the machine that replaced it", async () => {
   const made = world(rollingStatus());
   const fails = async (name: string): Promise<string> => {
     const { code, err } = await made.run(["explain", name]);
@@ -228,7 +228,7 @@ function namespaced(made: FakeWorld, ...others: string[]): FakeWorld {
   return made;
 }
 
-Deno.test("explain: without permissions on nodes shows the rest, and what the user may not read", async () => {
+Deno.test("explain: without permission to read nodes and Events, shows the rest and names both as forbidden", async () => {
   const text = await explained(namespaced(world(readyStatus(), updated), "list events"));
   assert.match(text, /It is up to date; nothing is to be done\./);
   assert.match(
@@ -242,7 +242,7 @@ Deno.test("explain: without permissions on nodes shows the rest, and what the us
   assert.equal((await made.run(["explain", "m-1"])).code, 4);
 });
 
-Deno.test("explain: finds a machine by node, and names namespaces that the user may not read", async () => {
+Deno.test("explain: finds a machine by its node; for a missing name, reports that the user cannot read the other namespaces", async () => {
   const made = namespaced(world(readyStatus(), updated));
   assert.match(await explained(made, "node-m-1"), /^Machine "m-1" of pool "fleet\/pool"/);
   const { code, err } = await made.run(["explain", "m-3"]);
@@ -253,7 +253,7 @@ Deno.test("explain: finds a machine by node, and names namespaces that the user 
   );
 });
 
-Deno.test("explain: finds the pool of a machine without a set by the longest matching name", async () => {
+Deno.test("explain: finds the pool of a machine whose MachineSet is missing by the longest pool name that matches", async () => {
   const ownerReferences = [{ kind: "MachineSet", name: "web-blue-5f7d", uid: "u" }];
   const made = world(readyStatus(), { metadata: { ownerReferences } });
   for (const name of ["web", "web-blue"]) made.putPool(readyStatus(), { name });
@@ -264,7 +264,7 @@ Deno.test("explain: finds the pool of a machine without a set by the longest mat
   assert.deepEqual(made.asked.at(-1), { namespace: "fleet", name: "web-blue" });
 });
 
-Deno.test("explain: counts a soaking wave among all waves, and uses the singular for one pod", async () => {
+Deno.test("explain: numbers a soaking wave among all waves of the rollout, and uses the singular for one pod", async () => {
   const soakUntil = new Date(start + 300_000).toISOString();
   const waves = Array.from({ length: 50 }, (_, index) => ({
     upTo: 26 + index,

@@ -31,7 +31,7 @@ const history = [
   },
 ];
 
-Deno.test("ostler history: shows the newest first, with image, digest, actor, outcome and duration", async () => {
+Deno.test("ostler history: shows the newest rollout first, with image, digest, actor, outcome and duration", async () => {
   const world = new FakeWorld();
   world.putPool(readyStatus({ history }));
   const { code, out } = await world.run(["history", "pool"]);
@@ -43,7 +43,7 @@ Deno.test("ostler history: shows the newest first, with image, digest, actor, ou
   ]);
 });
 
-Deno.test("ostler history: merges several pools in order of time", async () => {
+Deno.test("ostler history --all: lists the rollouts of several pools together, sorted by time", async () => {
   const world = new FakeWorld();
   world.putPool(readyStatus({ history: [history[0]] }));
   world.putPool(readyStatus({ history: [history[1]] }), { name: "other" });

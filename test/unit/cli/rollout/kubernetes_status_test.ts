@@ -40,7 +40,7 @@ Deno.test("ostler status nodeversion/NAME: fits into 80 columns on a terminal", 
   assert.match(out, /^ {12}AwaitingApproval: Waiting for approval to upgrade 3 control planes,$/m);
 });
 
-Deno.test("ostler status nodeversion/NAME: a control plane with the slot of the upgrade is being upgraded, or halted", async () => {
+Deno.test("ostler status nodeversion/NAME: shows the control plane with the upgrade's slot as being upgraded, or as halted after a failure", async () => {
   const key = "kube-system_upgrade-kubernetes.v_workers-3";
   const slots = { metadata: { namespace: "kube-system", name: "ostler-control-planes" }, data: { [key]: "" } };
   const made = new UpgradeWorld();
@@ -62,7 +62,7 @@ const etcds: Lost[] = [
     { quorum: { needed: 3, well: 5 }, seats: [...seats, { name: "d", role: "Voter" }, { name: "e", role: "Voter" }] },
     /5 of 5 voting, quorum 3, two may fail/,
   ],
-  ["just the quorum", { quorum: { needed: 2, well: 2 } }, /2 of 3 voting, quorum 2, none may fail/],
+  ["exactly the votes of the quorum", { quorum: { needed: 2, well: 2 } }, /2 of 3 voting, quorum 2, none may fail/],
   [
     "no quorum",
     { quorum: { needed: 2, well: 1 } },
@@ -82,11 +82,11 @@ const etcds: Lost[] = [
     /3 of 3 voting, quorum 2, one may fail/,
   ],
   [
-    "no answer",
+    "unknown members",
     { seats: [], quorum: { needed: 0, well: 0 } },
     /^etcd {8}members are unknown, as sg\/workers reported$/m,
   ],
-  ["no report", null, /^etcd {8}unknown, because no group of control planes has reported it$/m],
+  ["no report of any group", null, /^etcd {8}unknown, because no group of control planes has reported it$/m],
 ];
 
 for (const [what, etcd, text] of etcds) {
@@ -96,7 +96,7 @@ for (const [what, etcd, text] of etcds) {
   });
 }
 
-Deno.test("ostler status nodeversion/NAME: of two groups the report with fewer votes counts, with its findings", async () => {
+Deno.test("ostler status nodeversion/NAME: shows, of the etcd reports of two groups, the one with fewer votes, with its findings", async () => {
   const made = new UpgradeWorld();
   made.kube.put("scalinggroups", {
     metadata: { name: "b" },
@@ -113,7 +113,7 @@ Deno.test("ostler status nodeversion/NAME: of two groups the report with fewer v
   assert.match(out, /"m-4" does not respond\n {12}2 more findings\n/);
 });
 
-Deno.test("ostler status nodeversion/NAME: shows skew that the policy does not support, with its rule", async () => {
+Deno.test("ostler status nodeversion/NAME: shows unsupported version skew, with the rule of Kubernetes that it violates", async () => {
   const made = new UpgradeWorld();
   for (const nth of [1, 2, 3, 4]) made.stage.worker(`new-${nth}`, "v1.37.0");
   made.stage.worker("old", "v1.31.9");
@@ -177,7 +177,7 @@ Deno.test("ostler status nodeversion/NAME: shows twenty of 50 control planes, th
   assert.equal((await made.lines("-o", "wide")).filter((line) => / up to date$/.test(line)).length, 47);
 });
 
-Deno.test("ostler status nodeversion/NAME: shows that the provider of a cluster has its control planes", async () => {
+Deno.test("ostler status nodeversion/NAME: reports that the provider upgrades Kubernetes when no control plane is a node of the cluster", async () => {
   const made = new UpgradeWorld({ etcd: null });
   for (const nth of [1, 2, 3]) made.kube.remove("nodes", `workers-${nth}`);
   made.kube.remove("configmaps", "kubeadm-config", "kube-system");
@@ -205,7 +205,7 @@ Deno.test("ostler status nodeversion/NAME: prints nothing that could control the
   assert.equal((await made.run(["status", "-A"])).code, 0);
 });
 
-Deno.test("ostler status: shows the wanted Kubernetes version and its condition in short, without more requests", async () => {
+Deno.test("ostler status: shows the wanted Kubernetes version and its condition without reading nodes, pods or kubeadm-config", async () => {
   const made = new UpgradeWorld();
   made.kube.onRequest = (request) => {
     if (/^get pods|^list nodes|kubeadm-config/.test(request)) throw answer(500, "InternalError");
@@ -215,7 +215,7 @@ Deno.test("ostler status: shows the wanted Kubernetes version and its condition 
   assert.match(out, /\n\nkubernetes {2}v1\.36\.1 is wanted\n {12}AwaitingApproval: Waiting for approval/);
 });
 
-Deno.test("ostler status: shows in short only an etcd that lacks a voter", async () => {
+Deno.test("ostler status: shows etcd in the summary only when a voting member is missing", async () => {
   const made = new UpgradeWorld();
   const shown = async (): Promise<string> => (await made.run(["status", "-n", "kube-system"])).out;
   assert.doesNotMatch(await shown(), /^etcd/m);
@@ -226,7 +226,7 @@ Deno.test("ostler status: shows in short only an etcd that lacks a voter", async
   );
 });
 
-Deno.test("ostler status nodeversion/NAME -o wide: shows the version of each member of etcd, and a vendor's kubelet", async () => {
+Deno.test("ostler status nodeversion/NAME -o wide: shows the version of each etcd member, and a kubelet version with a vendor's suffix", async () => {
   const made = new UpgradeWorld({ etcd: { seats: [{ name: "m", machine: "workers-1", role: "Leader" }] } });
   made.stage.kubelet("workers-1", "v1.35.3+vendor.1");
   assert.match((await made.lines("-o", "wide")).join("\n"), /^NODE .* ETCD {5}ETCD VERSION {3}READY/m);

@@ -26,7 +26,7 @@ function putEvent(made: FakeWorld, reason: string, after: number): void {
 
 const plain = (out: string): string[] => out.trimEnd().split("\n").map((line) => line.replace(/^\S+ +/, ""));
 
-Deno.test("ostler logs: shows Events and steps in one order, an Event after the steps of its second", async () => {
+Deno.test("ostler logs: shows Events and workflow steps sorted by time; an Event follows the steps of the same second", async () => {
   const { code, out } = await world().run(["logs", "pool"]);
   assert.equal(code, 0);
   assert.deepEqual(plain(out), [
@@ -47,7 +47,7 @@ Deno.test("ostler logs: shows only Events, with a message, when Temporal is unre
   assert.equal(err, "Failed to reach Temporal at there: refused; only Events are shown\n");
 });
 
-Deno.test("ostler logs: shows the newest lines, and none older than --since", async () => {
+Deno.test("ostler logs: shows only the newest lines with --tail, and no line older than --since", async () => {
   assert.equal(
     plain((await world().run(["logs", "pool", "--tail", "1"])).out)[0],
     "step     Drain w-1: failed: no answer",
@@ -64,7 +64,7 @@ Deno.test("ostler logs -f: shows each new line once until --timeout", async () =
   assert.deepEqual(plain(out).slice(4), ["event    WaveCompleted: it was"]);
 });
 
-Deno.test("ostler logs: shows one pool", async () => {
+Deno.test("ostler logs: exits with 2 without the name of a pool", async () => {
   assert.equal((await world().run(["logs"])).code, 2);
 });
 
@@ -75,7 +75,7 @@ Deno.test("ostler logs: refuses invalid flags before it prints anything", async 
   }
 });
 
-Deno.test("ostler logs -f: shows a step again with its result, and nothing twice", async () => {
+Deno.test("ostler logs -f: shows a running step again when it fails or ends after seconds, and no line twice", async () => {
   const made = world();
   const [first, second, third] = ["r/5", "r/6", "r/7"].map((id) => ({
     ...{ at: start, id, kind: "step" as const, message: `Step ${id}` },
@@ -89,7 +89,7 @@ Deno.test("ostler logs -f: shows a step again with its result, and nothing twice
   assert.deepEqual(plain(out).slice(4), ["step     Step r/5 (5s)", "step     Step r/6: failed: it stays"]);
 });
 
-Deno.test("ostler logs -f: applies --tail to the first read, and loses nothing after it", async () => {
+Deno.test("ostler logs -f: applies --tail only to the first read, and prints every later line", async () => {
   const made = world();
   let looks = 0;
   made.onSleep = () => {
@@ -110,7 +110,7 @@ Deno.test("ostler logs -f: applies --tail to the first read, and loses nothing a
   ]);
 });
 
-Deno.test("ostler logs -f: shows the end of a step that began long before the newest ones", async () => {
+Deno.test("ostler logs -f: shows the end of a step even when hundreds of newer steps have begun", async () => {
   const made = world();
   const step = (nth: number): { at: number; id: string; kind: "step"; message: string } => ({
     ...{ at: start + nth, id: `r/${nth}`, kind: "step", message: `Step ${nth}` },
@@ -123,7 +123,7 @@ Deno.test("ostler logs -f: shows the end of a step that began long before the ne
   assert.equal(plain(out).at(-1), "step     Step 5: failed: it stays");
 });
 
-Deno.test("ostler logs: --tail counts the lines that are shown, not the waits between them", async () => {
+Deno.test("ostler logs: --tail counts only printed lines, and not the hidden waits between them", async () => {
   const made = world();
   const wait = { kind: "wait" as const, message: "Look again soon", seconds: 5 };
   const waits = Array.from({ length: 3_000 }, (_, index) => ({ at: start + index, id: `w/${index}`, ...wait }));
@@ -132,7 +132,7 @@ Deno.test("ostler logs: --tail counts the lines that are shown, not the waits be
   assert.deepEqual(plain(out), ["event    MachineAdmitted: it was", "step     Drain w-1: failed: no answer"]);
 });
 
-Deno.test("ostler logs -f: -o yaml prints a document per line, and nothing without new lines", async () => {
+Deno.test("ostler logs -f -o yaml: prints one document per line, and prints nothing while no new line arrives", async () => {
   const { out } = await world().run(["logs", "pool", "-f", "-o", "yaml", "--timeout", "6s"]);
   const documents = out.split("---\n");
   assert.deepEqual([documents.length, documents[0], out.includes("items")], [5, "", false]);

@@ -43,7 +43,7 @@ Deno.test("ostler status nodeversion/NAME: shows its stages and groups as a tree
   ]);
 });
 
-Deno.test("K23 ostler status nodeversion/NAME: shows that workers wait for released control planes", async () => {
+Deno.test("K23 ostler status nodeversion/NAME: shows that worker groups wait for release while only control planes are released", async () => {
   const digest = hashOf({ image: spec.image, components: spec.kubernetesComponentsReference });
   const { out } = await world({ released: { stage: "ControlPlane", digest } }).run(["status", "nodeversion/all"]);
   assert.match(out, /^├─ control planes: 1 of 1 group converged$/m);
@@ -99,7 +99,7 @@ Deno.test("ostler status nodeversion/NAME: shows when certificates expire, most 
   ]);
 });
 
-Deno.test("ostler status: shows only certificates that need a person among several NodeVersions", async () => {
+Deno.test("ostler status: shows only certificates that are expired, expire soon or are unknown", async () => {
   const { out } = await world({ certificates }).run(["status", "-n", "kube-system"]);
   assert.match(out, /^certificates of control planes: 1 expired, .*\n(.*\n){1,4}.* cp-2 .*$/m);
   assert.ok(!out.includes("cp-1"));
@@ -107,7 +107,7 @@ Deno.test("ostler status: shows only certificates that need a person among sever
   assert.ok(!well.includes("certificates"));
 });
 
-Deno.test("ostler status nodeversion/NAME: shows twenty certificates of many, and all with -o wide", async () => {
+Deno.test("ostler status nodeversion/NAME: shows 20 of 300 certificates, and all with -o wide", async () => {
   const many = Array.from({ length: 300 }, (_, nth) => certificate(`cp-${nth}`, "Etcd", 300 + nth, 200));
   const made = world({ certificates: many });
   const { out } = await made.run(["status", "nodeversion/all"]);
@@ -116,7 +116,7 @@ Deno.test("ostler status nodeversion/NAME: shows twenty certificates of many, an
   assert.equal(wide.match(/ valid /g)?.length, 300);
 });
 
-Deno.test("ostler status nodeversion/NAME: prints nothing of a status that could control the terminal", async () => {
+Deno.test("ostler status nodeversion/NAME: prints no control characters from certificates in the status", async () => {
   const odd = { ...certificate("cp\u001b[31m-1\n", "Etcd"), at: "\u202e", unknown: "\u0007" };
   const { code, out } = await world({ certificates: [odd, null, { component: "Other" }] }).run(["status", "nv/all"]);
   assert.equal(code, 0);
@@ -124,7 +124,7 @@ Deno.test("ostler status nodeversion/NAME: prints nothing of a status that could
   assert.doesNotMatch(out, /[\u0000-\u0009\u000b-\u001f\u202e]/);
 });
 
-Deno.test("ostler status nodeversion/NAME: names the active ones of many groups, and counts the others", async () => {
+Deno.test("ostler status nodeversion/NAME: names the active groups among many groups, and counts the other groups", async () => {
   const made = world();
   for (let nth = 0; nth < 30; nth++) {
     const name = `g${nth}`;
@@ -166,14 +166,14 @@ Deno.test("ostler plan: gets the plan of a scaling group from a worker, because 
   assert.ok(!out.includes("not released"));
 });
 
-Deno.test("ostler plan: shows that a scaling group is not released by its NodeVersion", async () => {
+Deno.test("ostler plan: shows that the NodeVersion has not yet released the scaling group", async () => {
   const made = world();
   made.plan = { ...{ hash: "abc", machines: 3, seconds: null, blocked: [] }, waves: [] };
   const { out } = await made.run(["plan", "sg/alpha"]);
   assert.match(out, /^blocked +NodeVersion "all" is not released to this group yet$/m);
 });
 
-Deno.test("fault G13: ostler plan warns of an autoscaler that manages the group, and that no strategy configures", async () => {
+Deno.test("fault G13: ostler plan warns of an autoscaler that manages the group without an AutoscalingStrategy", async () => {
   const made = world();
   made.plan = { ...{ hash: "abc", machines: 3, seconds: null, blocked: [] }, waves: [] };
   const group = made.kube.get("scalinggroups", "alpha");

@@ -129,7 +129,7 @@ Deno.test("ostler diff: exits with 1 when a pool would change, and with 0 when n
   assert.deepEqual([same.code, same.out], [0, "fleet/pool\nNo change: revision 1 equals revision 1\n"]);
 });
 
-Deno.test("ostler plan --all: shows the possible plans, explains the others, and exits with 1", async () => {
+Deno.test("ostler plan --all: exits with 1 when some pools cannot be planned; explains why, and shows the plans of the others", async () => {
   const made = world();
   const metadata = { namespace: "fleet", name: "going", deletionTimestamp: "2026-11-21T13:00:00Z" };
   made.kube.put("machinedeployments", machineDeployment({ metadata }));
@@ -147,7 +147,7 @@ Deno.test("ostler plan --all: shows the possible plans, explains the others, and
   assert.equal((await made.run(["plan", "going"])).code, 1);
 });
 
-Deno.test("ostler plan: prints an empty JSON list without pools, as status and history do", async () => {
+Deno.test("ostler plan -o json: prints an empty list when no pool exists, as ostler status and ostler history do", async () => {
   const made = new FakeWorld();
   const people = await made.run(["plan", "--all"]);
   assert.deepEqual(people, {
@@ -159,7 +159,7 @@ Deno.test("ostler plan: prints an empty JSON list without pools, as status and h
   assert.deepEqual([code, JSON.parse(out), err], [0, { items: [] }, ""]);
 });
 
-Deno.test("ostler plan: lists only the sets of its own pool", async () => {
+Deno.test("ostler plan: requests only the MachineSets with the labels of the pool", async () => {
   const made = world();
   const client = made.kube.client.custom as unknown as Record<string, (request: object) => Promise<unknown>>;
   const list = client["listNamespacedCustomObject"];
@@ -178,7 +178,7 @@ Deno.test("ostler plan: lists only the sets of its own pool", async () => {
   assert.deepEqual([...new Set(asked)], ["pool=pool"]);
 });
 
-Deno.test("ostler diff: does not exit with 1 for a missing or forbidden pool", async () => {
+Deno.test("ostler diff: exits with 2, not with 1, for a missing or forbidden pool, and with 4 during an outage", async () => {
   const made = world();
   const missing = await made.run(["diff", "pol"]);
   assert.deepEqual([missing.code, missing.out], [2, ""]);
@@ -204,7 +204,7 @@ Deno.test("ostler plan: uses the singular for one machine", async () => {
   assert.match(out, /^fleet\/pool: nothing to replace, its 1 machine is of revision 2$/m);
 });
 
-Deno.test("ostler plan -f: without replicas computes the surge from those of the pool", async () => {
+Deno.test("ostler plan -f: computes maxSurge from the replicas of the existing pool when the file has no replicas", async () => {
   const made = world();
   made.kube.put("rolloutpolicies", {
     metadata: { namespace: "fleet", name: "fast" },

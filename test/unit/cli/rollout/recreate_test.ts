@@ -46,7 +46,7 @@ Deno.test("ostler recreate --outdated-ca: shows the plan, and requests it with o
   assert.equal(annotationOf(made), "2026-11-21T14:00:00.000Z");
 });
 
-Deno.test("ostler recreate --outdated-ca: writes nothing with --dry-run, without a yes, and without a terminal", async () => {
+Deno.test("ostler recreate: writes nothing with --dry-run, when the user does not confirm, and without --outdated-ca or a pool", async () => {
   const made = world([-100]);
   const ask = (): Promise<string> => Promise.resolve("n");
   const ends = [
@@ -61,14 +61,14 @@ Deno.test("ostler recreate --outdated-ca: writes nothing with --dry-run, without
   assert.deepEqual(made.kube.writes, []);
 });
 
-Deno.test("ostler recreate --outdated-ca: leaves a pool alone whose machines trust exactly the present CAs", async () => {
+Deno.test("ostler recreate --outdated-ca: writes nothing for a pool whose machines trust exactly the present CAs", async () => {
   const made = world([-9, -1]);
   const { code, out } = await made.run([...recreate, "-y"]);
   assert.deepEqual([code, out], [0, "fleet/pool: all its machines trust exactly the present CAs\n"]);
   assert.deepEqual(made.kube.writes, []);
 });
 
-Deno.test("ostler recreate --outdated-ca: refuses a pool whose new machines would get the old bundle again", async () => {
+Deno.test("ostler recreate --outdated-ca: refuses a pool while its new machines would still get the old CA bundle", async () => {
   const made = world([-100], []);
   const { code, err } = await made.run([...recreate, "-y"]);
   assert.equal(code, 1);
@@ -76,7 +76,7 @@ Deno.test("ostler recreate --outdated-ca: refuses a pool whose new machines woul
   assert.deepEqual(made.kube.writes, []);
 });
 
-Deno.test("ostler recreate --outdated-ca: requests no machine twice while a rollout replaces them", async () => {
+Deno.test("ostler recreate --outdated-ca: writes nothing while a rollout already replaces the outdated machines", async () => {
   const made = world([-100, -50]);
   await made.run([...recreate, "-y"]);
   const metadata = made.kube.get("machinedeployments", "pool", "fleet")?.metadata;

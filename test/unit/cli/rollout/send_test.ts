@@ -10,7 +10,7 @@ function world(status: object = rollingStatus()): FakeWorld {
 }
 
 for (const name of ["pause", "resume", "promote", "retry"]) {
-  Deno.test(`ostler ${name}: sends the user and the reason, and shows the answer`, async () => {
+  Deno.test(`ostler ${name}: sends the command with user and reason to the pool's workflow, and shows the answer`, async () => {
     const made = world();
     const { code, out, err } = await made.run([name, "pool", "--reason", "lunch"]);
     assert.deepEqual([code, out, err], [0, `fleet/pool: ${name} it is\n`, ""]);
@@ -20,13 +20,13 @@ for (const name of ["pause", "resume", "promote", "retry"]) {
   });
 }
 
-Deno.test("ostler pause: --as replaces the user", async () => {
+Deno.test("ostler pause: --as sends another name instead of the user's", async () => {
   const made = world();
   await made.run(["pause", "pool", "--as", "eve"]);
   assert.deepEqual(made.sent[0]?.command, { by: "eve" });
 });
 
-Deno.test("ostler pause -l: sends to every pool with the labels, and exits with 1 when one refuses", async () => {
+Deno.test("ostler pause -l: sends the command to every pool with the labels, and exits with 1 when one pool refuses", async () => {
   const made = new FakeWorld();
   for (const name of ["a", "b", "c"]) made.putPool(rollingStatus(), { name, labels: { team: "x" } });
   made.putPool(rollingStatus(), { name: "d" });
@@ -39,7 +39,7 @@ Deno.test("ostler pause -l: sends to every pool with the labels, and exits with 
   assert.deepEqual([code, out, err], [1, "fleet/a: paused\nfleet/c: paused\n", "fleet/b: Cannot pause: not now\n"]);
 });
 
-Deno.test("ostler pause: exits with 2 without a selection, and with 1 when nothing matches", async () => {
+Deno.test("ostler pause: exits with 2 when the arguments select no pool, and with 1 when no pool has the labels", async () => {
   const made = world();
   assert.equal((await made.run(["pause"])).code, 2);
   const none = await made.run(["pause", "-l", "team=none"]);
@@ -50,7 +50,7 @@ Deno.test("ostler pause: exits with 2 without a selection, and with 1 when nothi
   assert.deepEqual(made.sent, []);
 });
 
-Deno.test("ostler pause: exits with 3 without an answer, and with 4 without Temporal", async () => {
+Deno.test("ostler pause: exits with 3 when the workflow does not answer, and with 4 when Temporal is unreachable", async () => {
   const made = world();
   made.answer = () => {
     throw new TimedOut("Cannot pause: no answer");
@@ -61,7 +61,7 @@ Deno.test("ostler pause: exits with 3 without an answer, and with 4 without Temp
   assert.deepEqual([code, err], [4, "Failed to reach Temporal at there: refused\n"]);
 });
 
-Deno.test("ostler approve: requires the hash of one plan, and sends it", async () => {
+Deno.test("ostler approve: requires one pool and the hash of its plan, and sends the hash", async () => {
   const made = world();
   const { code, err } = await made.run(["approve", "pool"]);
   assert.equal(code, 2);
@@ -74,13 +74,13 @@ Deno.test("ostler approve: requires the hash of one plan, and sends it", async (
   assert.deepEqual(made.sent.map(({ command }) => command), [{ by: "ada", plan: "abc" }]);
 });
 
-Deno.test("ostler promote: sends --full", async () => {
+Deno.test("ostler promote --full: sends the command with full: true", async () => {
   const made = world();
   await made.run(["promote", "pool", "--full"]);
   assert.deepEqual(made.sent[0]?.command, { by: "ada", full: true });
 });
 
-Deno.test("ostler abort: asks on a terminal, and accepts only yes", async () => {
+Deno.test("ostler abort: asks for confirmation on a terminal, and accepts only the answer yes", async () => {
   const made = world(rollingStatus({ lastGood: { templateHash: "h", revision: "1" } }));
   const asked: string[] = [];
   const answering = (answer: string) => ({ ask: (text: string) => (asked.push(text), Promise.resolve(answer)) });
@@ -121,7 +121,7 @@ Deno.test("ostler skip: finds the pool of a machine by its owners, also by the n
   assert.match(wrong.err, /did you mean "old-1"/);
 });
 
-Deno.test("ostler pause: --wait waits until no step is running", async () => {
+Deno.test("ostler pause: --wait waits until the pool is paused and no step is running", async () => {
   const made = world();
   const left = [rollingStatus({ paused: true }), rollingStatus({ paused: true, underway: [] })];
   made.onSleep = () => made.putRollout(left.shift() ?? {});
@@ -130,7 +130,7 @@ Deno.test("ostler pause: --wait waits until no step is running", async () => {
   assert.match(out, /^fleet\/pool: Rolling, paused$/m);
 });
 
-Deno.test("ostler retry: --wait does not treat the earlier halt as the end", async () => {
+Deno.test("ostler retry: --wait does not end at the halt that preceded the command", async () => {
   const halted = (since: number): object =>
     readyStatus({
       phase: "Halted",
@@ -161,7 +161,7 @@ function many(): FakeWorld {
   return made;
 }
 
-Deno.test("ostler pause: --all --wait sends to every pool before it waits, with one --timeout for all", async () => {
+Deno.test("ostler pause: --all --wait sends the command to every pool before it waits, with one --timeout for all pools", async () => {
   const made = many();
   let sentBeforeWaiting = 0;
   made.onSleep = () => void (sentBeforeWaiting ||= made.sent.length);
@@ -189,7 +189,7 @@ Deno.test("ostler pause: --all --wait reports each pool when it is paused, and d
   assert.equal(out.match(/: Rolling, paused$/gm)?.length, 11);
 });
 
-Deno.test("ostler pause: --all --wait continues with the others when a pool is deleted", async () => {
+Deno.test("ostler pause: --all --wait exits with 1 when a pool is deleted, and still waits for the other pools", async () => {
   const made = many();
   made.onSleep = () => {
     made.kube.remove("machinedeployments", "p10", "fleet");
@@ -203,7 +203,7 @@ Deno.test("ostler pause: --all --wait continues with the others when a pool is d
   assert.equal(out.match(/: Rolling, paused$/gm)?.length, 11);
 });
 
-Deno.test("ostler pause: --all sends to the others when one fails unexpectedly", async () => {
+Deno.test("ostler pause: --all exits with 1 when one pool fails unexpectedly, and still sends the command to the other pools", async () => {
   const made = many();
   made.answer = ({ pool }) => {
     if (pool.name === "p10") throw new TypeError("it is not a function");
@@ -237,7 +237,7 @@ Deno.test("ostler abort: aborts nothing with an empty selector", async () => {
 });
 
 for (const phase of ["RolledBack", "Aborted"]) {
-  Deno.test(`ostler retry: --wait waits for a pool that is ${phase} until its change may be applied again`, async () => {
+  Deno.test(`ostler retry: --wait waits, for a pool in phase ${phase}, until its change is no longer quarantined`, async () => {
     const quarantine = [{ specHash: "s", templateHash: "hash-2", revision: "2", image: "img:2" }];
     const back = { phase, reason: phase, left: { kind: "RollBack" }, conditions: [condition("Ready", "False")] };
     const made = world(readyStatus({ ...back, quarantine }));
@@ -249,7 +249,7 @@ for (const phase of ["RolledBack", "Aborted"]) {
   });
 }
 
-Deno.test("ostler retry: --wait detects that a profile rollout is retried at once", async () => {
+Deno.test("ostler retry: --wait waits for the rollout that the retry of a rolled-back profile starts immediately", async () => {
   const quarantine = [{ specHash: "s", templateHash: "hash-2", revision: "2", image: "img:2" }];
   const conditions = [condition("Ready", "False")];
   const back = { phase: "RolledBack", reason: "RolledBack", left: { kind: "RollBack" }, pin: { bad: "b", good: "g" } };

@@ -22,7 +22,7 @@ Deno.test("ostler status: lists the pools of the namespace with the columns of k
   ]);
 });
 
-Deno.test("ostler status: -A -o wide has the namespace and the wide columns", async () => {
+Deno.test("ostler status -A -o wide: shows the namespace and the additional columns", async () => {
   const { out } = await world().run(["status", "-A", "-o", "wide"]);
   const [head = "", calm = ""] = out.split("\n");
   assert.match(head, /^NAMESPACE +NAME .* ETA +PAUSED +REVISION +IMAGE +WORKFLOW +AGE$/);
@@ -80,7 +80,7 @@ Deno.test("ostler status: shows the members of etcd for control planes, and what
   ) assert.match(out, part);
 });
 
-Deno.test("ostler status: -o json prints the status unchanged: one object, or items", async () => {
+Deno.test("ostler status -o json: prints the status unchanged, as one object for a named pool and as items for a selector", async () => {
   const made = world();
   const one = JSON.parse((await made.run(["status", "pool", "-o", "json"])).out);
   assert.deepEqual([one.name, one.ready, one.status.wave], ["pool", false, "2/3"]);
@@ -88,7 +88,7 @@ Deno.test("ostler status: -o json prints the status unchanged: one object, or it
   assert.deepEqual(items.map(({ name }: { name: string }) => name), ["calm"]);
 });
 
-Deno.test("ostler status: shows what holds new machines when the API server has no policy for it", async () => {
+Deno.test("ostler status: shows whether the webhook or nothing holds new machines when no MutatingAdmissionPolicy does", async () => {
   const made = world();
   const configuration = { metadata: { name: "hold-new-machines.ostler.dev" } };
   made.kube.remove("mutatingadmissionpolicybindings", configuration.metadata.name);
@@ -109,7 +109,7 @@ Deno.test("ostler status: shows what holds new machines when the API server has 
   assert.deepEqual([await heldBy(), (await made.run(["status"])).err], [undefined, ""]);
 });
 
-Deno.test("ostler status: shows a Rollout with invalid fields as far as possible", async () => {
+Deno.test("ostler status: shows the valid fields of a Rollout that has invalid fields", async () => {
   const made = new FakeWorld();
   made.putPool({
     phase: 7,
@@ -185,7 +185,7 @@ Deno.test("ostler status: exits with 4 when the API server is unreachable, and w
   assert.equal(made.closed, 2);
 });
 
-Deno.test("ostler status: lists pools without an installed Ostler", async () => {
+Deno.test('ostler status: lists each pool as "no rollout" when the Rollout CRD is not installed', async () => {
   const made = new FakeWorld();
   made.putPool(undefined);
   made.kube.onRequest = (request) => {
@@ -205,7 +205,7 @@ Deno.test("ostler status: uses color on a terminal, and not with NO_COLOR", asyn
   assert.equal(plain.out, (await made.run(["status"])).out);
 });
 
-Deno.test("ostler status: explains a missing pool to users who may not list those of the cluster", async () => {
+Deno.test("ostler status: suggests similar names for a missing pool also to users who can list pools of only one namespace", async () => {
   const made = world();
   const forbidding = (listed: RegExp) => (request: string): void => {
     if (listed.test(request)) throw answer(403, "Forbidden");

@@ -20,7 +20,7 @@ function annotate(made: UpgradeWorld, annotations: Record<string, string>): void
 
 const approved = { "ostler.dev/approved-kubernetes": desired };
 
-Deno.test("ostler plan nodeversion/NAME: shows the order, that kubeadm cannot downgrade, and the approval, and writes nothing", async () => {
+Deno.test("ostler plan nodeversion/NAME: shows the order of control planes, that kubeadm cannot downgrade, and the approval command; writes nothing", async () => {
   assert.deepEqual(await planned(new UpgradeWorld()), [
     "nodeversion/v: Kubernetes v1.35.3 → v1.36.1 on 3 control planes",
     "",
@@ -41,7 +41,7 @@ Deno.test("ostler plan nodeversion/NAME: shows the order, that kubeadm cannot do
   ]);
 });
 
-Deno.test("ostler plan nodeversion/NAME: shows the findings that the check would have, and which of them no approval overrides", async () => {
+Deno.test("ostler plan nodeversion/NAME: shows the findings of the check before the upgrade, and which findings no approval overrides", async () => {
   const made = new UpgradeWorld({ etcd: { doubts: [{ says: "etcd has no leader" }] } });
   annotate(made, approved);
   const labels = 'group="batch",removed_release="1.36",resource="cronjobs",version="v1beta1"';
@@ -71,7 +71,7 @@ Deno.test("ostler plan nodeversion/NAME: shows the findings that the check would
   assert.deepEqual([now.step, now.reason, findings.length, is], ["Wait", "ApiRemoved", 4, true]);
 });
 
-Deno.test("ostler plan nodeversion/NAME: an approved upgrade begins with the first control plane, in its window", async () => {
+Deno.test("ostler plan nodeversion/NAME: shows that an approved upgrade begins with the first control plane, or waits for its window", async () => {
   const made = new UpgradeWorld();
   annotate(made, approved);
   assert.deepEqual((await data(made)).now, {
@@ -94,7 +94,7 @@ Deno.test("ostler plan nodeversion/NAME: an approved upgrade begins with the fir
   assert.ok(lines.includes("approve     approved"));
 });
 
-Deno.test("ostler plan nodeversion/NAME: shows also the reported condition, and where the upgrade would end", async () => {
+Deno.test("ostler plan nodeversion/NAME: shows the reported condition, and the reason that would stop the upgrade later", async () => {
   const made = new UpgradeWorld({ condition: { ...awaiting, reason: "HandsMissing", message: "No hands" } });
   made.stage.runs("workers-3", desired);
   const lines = await planned(made);
@@ -102,7 +102,7 @@ Deno.test("ostler plan nodeversion/NAME: shows also the reported condition, and 
   assert.match(lines.find((line) => line.startsWith("later")) ?? "", /^later {7}ComponentsChanged: Cannot upgrade/);
 });
 
-Deno.test("ostler plan nodeversion/NAME: shows why the version is refused, without an order", async () => {
+Deno.test("ostler plan nodeversion/NAME: shows why the version is refused, and no order of control planes", async () => {
   const made = new UpgradeWorld();
   made.stage.want("v1.38.0");
   const lines = await planned(made);
@@ -113,7 +113,7 @@ Deno.test("ostler plan nodeversion/NAME: shows why the version is refused, witho
   assert.equal((await planned(made))[0], "nodeversion/v: no Kubernetes version is wanted");
 });
 
-Deno.test("ostler plan nodeversion/NAME: has nothing to upgrade when all control planes run the version", async () => {
+Deno.test("ostler plan nodeversion/NAME: reports that nothing is to upgrade when all control planes run the version", async () => {
   const made = new UpgradeWorld();
   made.stage.want(current);
   assert.equal(
@@ -148,7 +148,7 @@ for (const [request, missing, hasOrder] of denied) {
   });
 }
 
-Deno.test("ostler plan nodeversion/NAME: does without the metrics of the API server", async () => {
+Deno.test("ostler plan nodeversion/NAME: reports removed APIs as unchecked when the user cannot get /metrics of the API server", async () => {
   const made = new UpgradeWorld();
   made.kube.metricsOf = () => {
     throw answer(403, "Forbidden");
@@ -158,7 +158,7 @@ Deno.test("ostler plan nodeversion/NAME: does without the metrics of the API ser
   assert.ok(lines.includes("unchecked   removed APIs; present members of etcd; the plan of kubeadm"));
 });
 
-Deno.test("ostler plan nodeversion/NAME: names twenty of 50 control planes, and all with -o wide", async () => {
+Deno.test("ostler plan nodeversion/NAME: shows 20 of 50 control planes, and all with -o wide", async () => {
   const made = new UpgradeWorld();
   const labels = { "node-role.kubernetes.io/control-plane": "" };
   for (let nth = 0; nth < 47; nth++) {

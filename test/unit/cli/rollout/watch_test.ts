@@ -70,7 +70,7 @@ Deno.test("ostler status -w: continues while the API server restarts, and exits 
   ]);
 });
 
-Deno.test("ostler status -w: waits for all selected pools", async () => {
+Deno.test("ostler status -w: waits for all selected pools, and exits with 1 when one of them failed", async () => {
   const world = story(rollingStatus(), readyStatus());
   world.putPool(readyStatus({ phase: "Halted", message: "stuck" }), { name: "other" });
   const { code, err } = await world.run(["status", "--all", "-w"]);
@@ -78,7 +78,7 @@ Deno.test("ostler status -w: waits for all selected pools", async () => {
   assert.match(err, /^The rollout of "fleet\/other" failed: Halted: stuck\n$/);
 });
 
-Deno.test("ostler status -w: shows a live view on a terminal, with details of the run", async () => {
+Deno.test("ostler status -w: shows a live view on a terminal, with the progress that the workflow reports", async () => {
   const world = story(rollingStatus(), rollingStatus(), rollingStatus(), rollingStatus(), readyStatus());
   const counts = { desired: 10, machines: 11, updated: 3, ready: 10, old: 7, leaving: 1, unhealthy: 0 };
   world.progress = { counts, message: "Joining new-1", underway: [], skipped: [], setAside: [] } as never;
@@ -102,7 +102,7 @@ Deno.test("ostler status -w: -o json prints one object per line", async () => {
   assert.deepEqual(out.trim().split("\n").map((line) => JSON.parse(line).ready), [false, true]);
 });
 
-Deno.test("ostler status -w: shows as many pools as fit, active ones first", async () => {
+Deno.test("ostler status -w: shows as many pools as fit on the terminal, active pools first", async () => {
   const world = story(rollingStatus(), readyStatus());
   for (let index = 0; index < 50; index++) world.putPool(readyStatus(), { name: `calm-${index}` });
   const env = { TERM: "xterm", NO_COLOR: "1" };
@@ -117,7 +117,7 @@ Deno.test("ostler status -w: shows as many pools as fit, active ones first", asy
   assert.match(out, /and 41 more/);
 });
 
-Deno.test("ostler status -w: does not treat pools as ready that were all deleted", async () => {
+Deno.test("ostler status -w: exits with 1 when all selected pools are deleted", async () => {
   const world = new FakeWorld();
   for (const name of ["a", "b"]) world.putPool(rollingStatus(), { name, labels: { team: "x" } });
   world.onSleep = () => {
@@ -145,7 +145,7 @@ async function lastFrame(
   return stripVTControlCharacters(frame).split("\n");
 }
 
-Deno.test("ostler status -w: keeps its headline and the active pools on a narrow terminal, also with failures below", async () => {
+Deno.test("ostler status -w: keeps the headline and the active pools on a small terminal, also when an error is shown", async () => {
   const world = new FakeWorld();
   for (let index = 10; index < 40; index++) {
     world.putPool(readyStatus(), { name: `a-pool-with-a-name-that-is-rather-long-${index}` });
@@ -169,7 +169,7 @@ Deno.test("ostler status -w: keeps its headline and the active pools on a narrow
   assert.equal(troubled.length, 12);
 });
 
-Deno.test("ostler status -w: keeps the headline of one pool on a low terminal", async () => {
+Deno.test("ostler status -w: keeps the headline of one pool on a terminal with few rows", async () => {
   const world = story(rollingStatus({ message: "a long story ".repeat(20) }));
   const frame = await lastFrame(world, ["pool"], { columns: 60, rows: 8 });
   assert.match(frame[0] ?? "", /^fleet\/pool {3}Rolling/);

@@ -33,7 +33,7 @@ function grants({ metadata, rules }: Role, { verb, group, resource, namespace, n
   );
 }
 
-Deno.test("setup permissions: every permission that `ostler setup` checks is one that our manifests grant", () => {
+Deno.test("setup permissions: the manifests grant each ServiceAccount every permission that `ostler setup` checks", () => {
   for (const [account, needed] of Object.entries(rightsOf(places))) {
     const roles = rolesOf(account.replace("ostler-", ""));
     const missing = needed.filter((right) => !roles.some((role) => grants(role, right))).map(rightText);
@@ -41,7 +41,7 @@ Deno.test("setup permissions: every permission that `ostler setup` checks is one
   }
 });
 
-Deno.test("setup permissions: those of the webhook are exactly the ones that our manifests grant", () => {
+Deno.test("setup permissions: the manifests grant the webhook exactly the permissions that `ostler setup` checks", () => {
   const roles = rolesOf("webhook", "webhook/rbac");
   const needed = webhookRightsOf(places).flatMap(({ judging, certificate }) => [...judging, ...certificate]);
   assert.deepEqual(needed.filter((right) => !roles.some((role) => grants(role, right))).map(rightText), []);
@@ -51,7 +51,7 @@ Deno.test("setup permissions: those of the webhook are exactly the ones that our
   assert.deepEqual(granted.filter((each) => !needed.some(({ verb, resource }) => each === `${verb} ${resource}`)), []);
 });
 
-Deno.test("judgeWebhook: derives the mode from the granted permissions", () => {
+Deno.test("judgeWebhook: accepts all permissions, all except those for its own certificate, or none while a policy holds new machines", () => {
   const needed = webhookRightsOf(places)[0] ?? assert.fail();
   const { judging, certificate } = needed;
   const judge = (duties: Right[], own: Right[], isHeld = true): [string, string] => {
@@ -80,7 +80,7 @@ Deno.test("judgeWebhook: derives the mode from the granted permissions", () => {
   }
 });
 
-Deno.test("rightText: has the form of kubectl auth can-i", () => {
+Deno.test("rightText: writes verb, resource, API group, name and namespace of a permission, as for kubectl auth can-i", () => {
   const right = { verb: "create", group: "apps", resource: "deployments/scale", namespace: "a", name: "b" };
   assert.equal(rightText(right), 'create deployments.apps/scale "b" in a');
   assert.equal(rightText({ verb: "get", group: "", resource: "nodes" }), "get nodes");

@@ -14,7 +14,7 @@ function setUp(world: FakeWorld, ...args: string[]): ReturnType<FakeWorld["run"]
   return world.run(["setup", "--temporal-namespace", "fleet", ...args]);
 }
 
-Deno.test("ostler setup: creates what is missing, reports it, and finds it the next time", async () => {
+Deno.test("ostler setup: creates a missing namespace and search attributes, and writes nothing on the next run", async () => {
   const world = new FakeWorld();
   world.temporal.deafFor = 3;
   const first = await setUp(world, "--cluster", "north");
@@ -74,7 +74,7 @@ Deno.test("ostler setup: --dry-run writes nothing, and reports what it would do"
 });
 
 for (const code of [permissionDenied, unimplemented]) {
-  Deno.test(`ostler setup: explains the manual steps when Temporal answers writes with ${code}`, async () => {
+  Deno.test(`ostler setup: explains the manual steps when Temporal answers writes with gRPC status ${code}`, async () => {
     const world = new FakeWorld();
     world.temporal.refusal = (method) => /^(register|update|add)/.test(method) ? code : undefined;
     const absent = await setUp(world, "--no-rights");
@@ -121,7 +121,7 @@ Deno.test("ostler setup: names the missing permissions of a process by its Servi
   assert.match(blind.out, /ostler-worker": skipped: you cannot create SubjectAccessReviews$/m);
 });
 
-Deno.test("ostler setup: checks each of two clusters for its own objects", async () => {
+Deno.test("ostler setup: checks the webhook's permissions in the management cluster and in the worker cluster separately", async () => {
   const world = new FakeWorld();
   world.management = { kube: new FakeKube(), namespace: "north" };
   const asked = { worker: new Set<string>(), management: new Set<string>() };
@@ -155,7 +155,7 @@ Deno.test("ostler setup: checks each of two clusters for its own objects", async
   );
 });
 
-Deno.test("ostler setup: -o json prints the steps as data", async () => {
+Deno.test("ostler setup -o json: prints each step with its outcome", async () => {
   const world = new FakeWorld();
   const { items } = JSON.parse((await setUp(world, "-o", "json", "--no-rights")).out);
   assert.deepEqual(items.map(({ about, outcome }: Record<string, string>) => [about, outcome]), [

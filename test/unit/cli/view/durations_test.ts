@@ -14,19 +14,19 @@ Deno.test("duration: returns at most two adjacent units", () => {
   for (const [seconds, text] of cases) assert.equal(duration(seconds), text);
 });
 
-Deno.test("clock: includes the day only when it is another day", () => {
+Deno.test("clock: includes the date only when the time is on another day", () => {
   assert.equal(clock(noon + 125 * 60_000, noon), "14:05");
   assert.equal(clock(noon + 24 * 3_600_000, noon), "Nov 22 12:00");
 });
 
-Deno.test("moment: shows the distance in both directions, and nothing without a time", () => {
+Deno.test("moment: adds the distance from now to a past or future time, and returns an empty text without a time", () => {
   assert.equal(moment(noon + 720_000, noon), "12:12 (in 12m)");
   assert.equal(moment(new Date(noon - 60_000).toISOString(), noon), "11:59 (1m ago)");
   assert.equal(moment("", noon), "");
   assert.equal(moment(undefined, noon), "");
 });
 
-Deno.test("range: shows a range, one number for equal ends, and that nothing is known", () => {
+Deno.test("range: returns both ends, one number when both are almost equal, and a fixed text without a range", () => {
   assert.equal(range({ low: 720, high: 1_140 }), "12 to 19 min");
   assert.equal(range({ low: 720, high: 725 }), "about 12 min");
   assert.equal(range({ low: 40, high: 90 }), "40 to 90 s");

@@ -7,7 +7,7 @@ function template(cloudProviderSpec: object, more: object = {}): object {
 
 const at = (path: string): string => `spec.providerSpec.value.cloudProviderSpec.${path}`;
 
-Deno.test("templateChanges: names each changed, added or removed leaf, and no other", () => {
+Deno.test("templateChanges: names each changed, added or removed leaf field, and no other field", () => {
   const changes = templateChanges(
     template({ image: "a:1", disks: [{ size: 10 }, { size: 20 }], zone: "z" }),
     template({ image: "a:2", disks: [{ size: 10 }], zone: "z", tags: { "team/name": "x" } }),
@@ -42,7 +42,7 @@ Deno.test("templateChanges: shows references to secrets, public keys and taints"
   ]);
 });
 
-Deno.test("templateChanges: ignores what machine-controller adds to its sets", () => {
+Deno.test("templateChanges: ignores what machine-controller adds to its MachineSets", () => {
   const before = {
     metadata: { creationTimestamp: "2026", labels: { a: "b", "machine-template-hash": "1" } },
     spec: {},

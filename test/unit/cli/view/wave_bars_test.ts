@@ -11,7 +11,7 @@ function bars(waves: object[], updatedReplicas: number): string[] {
   return waveBars(terminal, RolloutStatus.parse({ waves, updatedReplicas }), start);
 }
 
-Deno.test("bar: shows what has begun, and is full only at the end", () => {
+Deno.test("bar: shows at least one block after the first machine, and is full only after the last", () => {
   assert.equal(bar(0, 10, 4), "░░░░");
   assert.equal(bar(1, 1000, 4), "█░░░");
   assert.equal(bar(999, 1000, 4), "███░");
@@ -19,7 +19,7 @@ Deno.test("bar: shows what has begun, and is full only at the end", () => {
   assert.equal(bar(12, 10, 4), "████");
 });
 
-Deno.test("waveBars: counts each wave by itself, although the Rollout counts from the start", () => {
+Deno.test("waveBars: counts the machines of each wave, although the Rollout counts machines from the start of the rollout", () => {
   const lines = bars([{ upTo: 1, state: "Done" }, { upTo: 5, state: "Rolling" }, { upTo: 10, state: "Waiting" }], 3);
   assert.deepEqual(lines.map((line) => line.replace(/[█░]+/, "|")), [
     "1  |  1/1  done",
@@ -35,7 +35,7 @@ Deno.test("waveBars: shows until when a wave soaks", () => {
   assert.ok(line?.endsWith(`4/4  soaking until ${moment(soakUntil, start)}`), line);
 });
 
-Deno.test("waveBars: sums up distant waves when there are many", () => {
+Deno.test("waveBars: combines waves that are far from the current wave into one line each for earlier and later waves", () => {
   const waves = Array.from({ length: 30 }, (_, index) => ({ upTo: index + 1, state: index < 12 ? "Done" : "Waiting" }));
   const lines = bars(waves, 12);
   assert.equal(lines.length, 12);
@@ -43,7 +43,7 @@ Deno.test("waveBars: sums up distant waves when there are many", () => {
   assert.equal(lines.at(-1), "10 more");
 });
 
-Deno.test("waveBars: numbers waves among all, although the Rollout has only those around the current one", () => {
+Deno.test("waveBars: numbers each wave among all waves, although the Rollout lists only the waves around the current wave", () => {
   const window = (first: number, done: number) =>
     Array.from({ length: 50 }, (_, index) => ({ upTo: (first + index) * 2, state: index < done ? "Done" : "Waiting" }));
   const lines = (given: object): string[] =>

@@ -16,7 +16,7 @@ function provisioning(changed: Files = {}): Provisioning {
   return readProvisioning(parseCloudConfig(provisioningConfig(ca, "kubeconfig-secret", changed), "config"), ca);
 }
 
-Deno.test("readBootstrap: finds server, CA, token and secret in the user-data only", () => {
+Deno.test("readBootstrap: finds server, CA, token and Secret name in the user-data alone", () => {
   assert.deepEqual(bootstrap(), {
     hostname: "w-1",
     access: { server: "https://127.0.0.1:1", ca, token: "t0ken" },

@@ -23,7 +23,7 @@ function noting(calls: Call[], status = 200): (request: IncomingMessage, respons
   };
 }
 
-Deno.test("sendBootReport: writes only the machine's own line, with the token of its user-data", async () => {
+Deno.test("sendBootReport: patches only the machine's own key of the ConfigMap, with the token of its user-data", async () => {
   const calls: Call[] = [];
   await using server = await startTlsServer(noting(calls));
   await sendBootReport({ access: { server: server.url, ca: server.ca, token: "t" }, report, hostname: "w-1" }, said);
@@ -36,7 +36,7 @@ Deno.test("sendBootReport: writes only the machine's own line, with the token of
   assert.ok(Date.parse(at) > 0);
 });
 
-Deno.test("sendBootReport: never fails a boot when refused, unreachable or without a ConfigMap", async () => {
+Deno.test("sendBootReport: does not throw when the API server refuses, is unreachable, or no ConfigMap is configured", async () => {
   const calls: Call[] = [];
   await using server = await startTlsServer(noting(calls, 403));
   const access = { server: server.url, ca: server.ca, token: "t" };

@@ -30,7 +30,7 @@ Deno.test("parseCloudConfig: reads modes as octal digits, quoted or not, with de
   assert.deepEqual([...config.files.values()].map(({ mode }) => mode), [0o600, 0o755, 0o644]);
 });
 
-Deno.test("parseCloudConfig: keeps the last of two files with one path, unless it appends", () => {
+Deno.test("parseCloudConfig: keeps the last of two files with the same path, unless the last one appends", () => {
   const config = parseCloudConfig(
     `${header}write_files:
 - {path: /a, content: one}
@@ -42,7 +42,7 @@ Deno.test("parseCloudConfig: keeps the last of two files with one path, unless i
   assert.equal(config.files.get("/a")?.content, "twothree");
 });
 
-Deno.test("parseCloudConfig: joins the words of a command", () => {
+Deno.test("parseCloudConfig: joins the words of a runcmd list into one command", () => {
   const config = parseCloudConfig(`${header}runcmd:\n- [systemctl, start, a.service]\n- echo hi\n`, "user-data");
   assert.deepEqual(config.commands, ["systemctl start a.service", "echo hi"]);
 });

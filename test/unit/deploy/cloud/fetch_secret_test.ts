@@ -12,19 +12,19 @@ function serveSecret(request: IncomingMessage, response: ServerResponse): void {
   response.end(JSON.stringify({ data: { "cloud-config": base64("content"), note: "private" } }));
 }
 
-Deno.test("fetchSecret: reads the key with token and pinned CA", async () => {
+Deno.test("fetchSecret: reads the key of a Secret with a token, from a server of the pinned CA", async () => {
   await using server = await startTlsServer(serveSecret);
   const access = { server: server.url, ca: server.ca, token: "right" };
   assert.equal(await fetchSecret(access, secret, "cloud-config"), "content");
 });
 
-Deno.test("fetchSecret: refuses a server of another CA", async () => {
+Deno.test("fetchSecret: refuses a server whose certificate another CA signed", async () => {
   await using server = await startTlsServer(serveSecret);
   const access = { server: server.url, ca: await makeCa(), token: "right" };
   await assert.rejects(fetchSecret(access, secret, "cloud-config"), /Failed to reach "https:/);
 });
 
-Deno.test("fetchSecret: reports a refused token by status, without token or body", async () => {
+Deno.test("fetchSecret: reports the HTTP status when the token is refused, and neither the token nor the body", async () => {
   await using server = await startTlsServer(serveSecret);
   const access = { server: server.url, ca: server.ca, token: "wrong" };
   await assert.rejects(fetchSecret(access, secret, "cloud-config"), {

@@ -49,7 +49,7 @@ async function brokenBy(change: (scene: Scene, observer: GroupObserver) => void)
   return [...observer.broken];
 }
 
-Deno.test("fault G15: GroupObserver: finds a machine in another zone", async () => {
+Deno.test("fault G15: GroupObserver: reports a zone without a Ready node when a replacement is created in another zone", async () => {
   const broken = await brokenBy(({ cloud }) => {
     const [first, second] = cloud.instances();
     const group = cloud.group(spec.id);
@@ -59,7 +59,7 @@ Deno.test("fault G15: GroupObserver: finds a machine in another zone", async () 
   ok(broken.some((line) => line.startsWith("workers: 0 Ready in zone")), broken.join("; "));
 });
 
-Deno.test("fault G15: GroupObserver: finds an instance deleted before its node is drained", async () => {
+Deno.test("fault G15: GroupObserver: reports an instance that is deleted before its node is drained", async () => {
   const pod = (name: string, nodeName: string, kind: string): object => ({
     ...{ metadata: { name, ownerReferences: [{ kind }] }, spec: { nodeName }, status: { phase: "Running" } },
   });
@@ -72,7 +72,7 @@ Deno.test("fault G15: GroupObserver: finds an instance deleted before its node i
   ok(broken.includes(finding), broken.join("; "));
 });
 
-Deno.test("fault G15: GroupObserver: records a failed read, unless the story expects it", async () => {
+Deno.test("fault G15: GroupObserver: reports a failed read of the cloud or the cluster, unless reads may fail", async () => {
   for (const mayFail of [false, true]) {
     await using scene = new Scene();
     using observer = new GroupObserver({ admin: scene, everyMs: 5 }, scene, { workers: 1 });

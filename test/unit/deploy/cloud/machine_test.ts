@@ -54,14 +54,14 @@ const stops: [fault: FaultKind, phase: string, done: string[]][] = [
 ];
 
 for (const [fault, phase, done] of stops) {
-  Deno.test(`Machine: stays in ${phase} when scripted for ${fault}`, async () => {
+  Deno.test(`Machine: stays in phase ${phase} when its script has the fault ${fault}`, async () => {
     const told = story(fault);
     await told.machine.run();
     assert.deepEqual([told.machine.view().phase, told.machine.view().failure, told.done], [phase, undefined, done]);
   });
 }
 
-Deno.test("Machine: reports phase and reason of a failed boot, and never content", async () => {
+Deno.test("Machine: reports phase and reason of a failed boot, and never the content of user-data", async () => {
   const { machine, log } = story();
   await machine.run();
   const { phase, failure, bootedAt } = machine.view();
@@ -79,7 +79,7 @@ Deno.test("Machine.remove: deletes the instance and no pods when the machine nev
   assert.deepEqual([machine.view().phase, done], ["deleted", ["instance", "instance deleted"]]);
 });
 
-Deno.test("Machine.remove: stays deleted when a request of the boot ends later", async () => {
+Deno.test("Machine.remove: the machine stays deleted when a pending request of its boot completes afterwards", async () => {
   const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
   const { machine } = story(undefined, undefined, {
@@ -97,7 +97,7 @@ Deno.test("Machine.remove: stays deleted when a request of the boot ends later",
   assert.equal(machine.view().phase, "deleted");
 });
 
-Deno.test("Machine.kill: changes no object", async () => {
+Deno.test("Machine.kill: marks the machine as dead, and deletes neither its instance nor an object", async () => {
   const { machine, done } = story("no-boot");
   await machine.run();
   machine.kill();

@@ -32,7 +32,7 @@ Deno.test("nodeObject: returns a Node that is not Ready and that machine-control
   assert.equal(node.status?.conditions?.find(({ type }) => type === "Ready")?.status, "False");
 });
 
-Deno.test("nodeConditions: sets the transition time to Ready and keeps it while Ready", () => {
+Deno.test("nodeConditions: sets the transition time when the node becomes Ready, and keeps it while the node stays Ready", () => {
   const notReady = nodeConditions(false, [], earlier);
   const ready = nodeConditions(true, notReady, now);
   const later = nodeConditions(true, ready, new Date("2026-01-01T00:02:00Z"));
@@ -41,7 +41,7 @@ Deno.test("nodeConditions: sets the transition time to Ready and keeps it while 
   assert.deepEqual(transitions(later), [earlier, earlier, earlier, now]);
 });
 
-Deno.test("nodeConditions: sets the transition time from Unknown", () => {
+Deno.test("nodeConditions: sets the transition time when Ready changes from Unknown", () => {
   const lost = [{ type: "Ready", status: "Unknown", lastTransitionTime: earlier }];
   const ready = nodeConditions(true, lost, now).find(({ type }) => type === "Ready");
   assert.deepEqual([ready?.status, ready?.lastTransitionTime], ["True", now]);

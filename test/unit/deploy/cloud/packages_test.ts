@@ -13,7 +13,7 @@ Deno.test("packagesOf: reads the list in the machine's script", () => {
   assert.deepEqual(packagesOf(config(script)), ["curl", "chrony"]);
 });
 
-Deno.test("packagesOf: returns none without the script, or without a list in it", () => {
+Deno.test("packagesOf: returns an empty list when the script is missing, or has no list of packages", () => {
   assert.deepEqual(packagesOf(config()), []);
   assert.deepEqual(packagesOf(config("#!/bin/bash\n")), []);
 });

@@ -12,12 +12,12 @@ function pod(spec: Partial<V1PodSpec> = {}): V1Pod {
 
 const none = { podsOn: new Map<string, number>() };
 
-Deno.test("placePod: chooses the node with the fewest pods, and the first by name among equals", () => {
+Deno.test("placePod: chooses the node with the fewest pods, and among equal nodes the first by name", () => {
   const nodes = [node("c"), node("b"), node("a")];
   assert.equal(placePod(pod(), nodes, { podsOn: new Map([["a", 2], ["b", 1], ["c", 1]]) }), "b");
 });
 
-Deno.test("placePod: spreads related pods, and counts all pods among equals", () => {
+Deno.test("placePod: chooses the node with the fewest related pods, and among equal nodes the one with the fewest pods", () => {
   const nodes = [node("a"), node("b"), node("c")];
   const podsOn = new Map([["a", 1], ["b", 3], ["c", 2]]);
   assert.equal(placePod(pod(), nodes, { podsOn, kinOn: new Map([["a", 1]]) }), "c");
@@ -59,7 +59,7 @@ Deno.test("kinOf: returns pods of the namespace that match the spread's labels a
   assert.deepEqual(kinOf(pod(), pods), []);
 });
 
-Deno.test("placePod: skips nodes that are not ready or cordoned", () => {
+Deno.test("placePod: skips cordoned nodes and nodes that are not Ready", () => {
   const nodes = [node("a", {}, "Unknown"), node("b", { unschedulable: true }), node("c")];
   assert.equal(placePod(pod(), nodes, none), "c");
   assert.equal(placePod(pod(), nodes.slice(0, 2), none), undefined);
@@ -73,7 +73,7 @@ Deno.test("placePod: respects taints unless tolerated, and ignores PreferNoSched
   assert.equal(placePod(pod(), [node("a", { taints: [{ key: "k", effect: "PreferNoSchedule" }] })], none), "a");
 });
 
-Deno.test("placePod: chooses the own node of a DaemonSet's pod, cordoned or not", () => {
+Deno.test("placePod: chooses for a pod of a DaemonSet the node that its affinity names, even if cordoned", () => {
   const nodes = [node("a"), node("b", { unschedulable: true })];
   const term = { matchFields: [{ key: "metadata.name", operator: "In", values: ["b"] }] };
   const pinned = pod({

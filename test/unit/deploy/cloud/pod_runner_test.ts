@@ -19,7 +19,7 @@ function refusing(reason: string): Connection {
   return { config, core } as unknown as Connection;
 }
 
-Deno.test("PodRunner: reports why it gave up a pod", async () => {
+Deno.test("PodRunner: logs why it failed to update the status of a pod", async () => {
   const ended = new AbortController();
   const lines: string[] = [];
   const runner = new PodRunner({

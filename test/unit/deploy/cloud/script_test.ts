@@ -17,7 +17,7 @@ Deno.test("randomStream: returns equal numbers for equal seed and name, and diff
   assert.notDeepEqual(draw(7, "machine/1"), draw(8, "machine/1"));
 });
 
-Deno.test("between: stays in its range and reaches both halves", () => {
+Deno.test("between: returns numbers of its range, about equally from both halves", () => {
   const draws = draw(7, "machine/1");
   assert.ok(draws.every((value) => value >= 2 && value <= 5));
   const upper = draws.filter((value) => value > 3.5).length;
@@ -31,7 +31,7 @@ Deno.test("Script: applies a fault only to matching machines, and only as often 
   assert.deepEqual(struck.map(({ ordinal }) => ordinal), [2, 3]);
 });
 
-Deno.test("Script: keeps faults of other kinds", () => {
+Deno.test("Script: does not use up a fault when another kind of fault is requested", () => {
   const script = new Script({ faults: [{ kind: "die", when: () => true, times: 1, afterSeconds: 3 }] });
   assert.equal(script.strike("no-join", machine(1)), undefined);
   assert.equal(script.strike("die", machine(1))?.afterSeconds, 3);

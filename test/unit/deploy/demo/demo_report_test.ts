@@ -52,7 +52,7 @@ function report(overrides: Partial<Findings> = {}): DemoReport {
   });
 }
 
-Deno.test("demoReport: shows how each machine came and how it was deleted", () => {
+Deno.test("demoReport: shows how long each machine took to join and to drain, and which machine replaced it", () => {
   assert.deepEqual(report().machines, [
     { machine: "a", ...old, joinedSeconds: 4.2, drainedSeconds: 1.5, replacedBy: "b" },
     { machine: "b", ...young, joinedSeconds: 5, drainedSeconds: null, replacedBy: null },
@@ -95,7 +95,7 @@ Deno.test("endingOf: returns the exit code of each ending, and keeps logs only o
   assert.deepEqual(end({ failure: sigint, report: report() }), [0, false]);
 });
 
-Deno.test("endingOf: describes what happened with its causes, as text and as JSON", () => {
+Deno.test("endingOf: describes a failure with its causes, as text and as JSON", () => {
   const failure = new Error("Failed to roll", { cause: new Error("no machine joined") });
   const course = { seed: 7, replicas: 1, directory: "/tmp/d", report: undefined, failure };
   const { text, json } = endingOf(course);

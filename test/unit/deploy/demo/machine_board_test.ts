@@ -28,7 +28,7 @@ Deno.test("phaseOf: returns the phase of a machine's life", () => {
   for (const [overrides, phase] of cases) assert.equal(phaseOf(sighting("m", overrides)), phase);
 });
 
-Deno.test("MachineBoard: keeps the line of a machine in its place and counts the seconds of its phase", () => {
+Deno.test("MachineBoard: keeps the position of each machine's line, and counts the seconds of its phase", () => {
   const board = new MachineBoard();
   board.update([sighting("a", { boot: "booting" }), sighting("b")], new Map(), 1_000);
   const [a, b] = board.update([sighting("b"), sighting("a", { boot: "booting" })], new Map(), 6_000);

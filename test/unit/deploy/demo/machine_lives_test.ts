@@ -21,7 +21,7 @@ Deno.test("MachineLives: records when a machine was seen, ordered, first Ready, 
   assert.deepEqual(told.list(), [{ name: "a", seenAt: at(0), orderedAt: at(1), readyAt: at(2), goneAt: at(3) }]);
 });
 
-Deno.test("MachineLives: lists machines in the order of their orders, and pending ones last", () => {
+Deno.test("MachineLives: lists machines by the time at which their instance was ordered, and pending machines last", () => {
   const told = lives();
   told.see("machines", new Map([["paper", false], ["late", true], ["early", true]]));
   told.see("instances", new Map([["early", true]]));
@@ -30,7 +30,7 @@ Deno.test("MachineLives: lists machines in the order of their orders, and pendin
   assert.equal(told.list()[2]?.orderedAt, undefined);
 });
 
-Deno.test("MachineLives: treats a deleted pending machine as never ordered", () => {
+Deno.test("MachineLives: records no order and no deletion for a pending machine that is deleted", () => {
   const told = lives();
   told.see("machines", new Map([["paper", false]]));
   told.see("machines", new Map());

@@ -7,7 +7,7 @@ function narrate(): { written: string[]; narrator: PlainNarrator } {
   return { written, narrator: new PlainNarrator((text) => void written.push(text), () => 12.34) };
 }
 
-Deno.test("PlainNarrator: writes a line when it is new or changed, and never its aside", () => {
+Deno.test("PlainNarrator: writes a line when its text is new or changed, without the seconds that change all the time", () => {
   const { written, narrator } = narrate();
   narrator.show([{ key: "a", text: "a boots", aside: " 1 s" }]);
   narrator.show([{ key: "a", text: "a boots", aside: " 2 s" }, { key: "b", text: "b boots" }]);
@@ -15,7 +15,7 @@ Deno.test("PlainNarrator: writes a line when it is new or changed, and never its
   assert.deepEqual(written, ["  12.3 s  a boots", "  12.3 s  b boots", "  12.3 s  a is Ready"]);
 });
 
-Deno.test("PlainNarrator: writes a line again after it was settled", () => {
+Deno.test("PlainNarrator: writes an equal line again after settle()", () => {
   const { written, narrator } = narrate();
   narrator.show([{ key: "a", text: "a boots" }]);
   narrator.settle();
@@ -24,7 +24,7 @@ Deno.test("PlainNarrator: writes a line again after it was settled", () => {
   assert.equal(written.length, 3);
 });
 
-Deno.test("ToolLines: keeps one line per tool and does not repeat the output of a build", () => {
+Deno.test("ToolLines: keeps one line per tool, and shows changing build output only in the aside of the line", () => {
   const lines = new ToolLines();
   lines.take({ tool: "etcd", state: "found", detail: "in the cache: /x", seconds: 0 });
   const [, first] = lines.take({ tool: "tctl", state: "building", detail: "go: downloading a", seconds: 1 });

@@ -55,7 +55,7 @@ Deno.test("startObserver: reports a secret that was missing for one event only",
   assert.equal(report.ok, false);
 });
 
-Deno.test("startObserver: resumes an interrupted watch at the observed version, without a gap", async () => {
+Deno.test("startObserver: resumes an interrupted watch at the last observed resourceVersion, without a gap", async () => {
   const source = sourceOfOne();
   const observer = await observe(source);
   source.newest(nodesPath)?.tell({ type: "BOOKMARK", object: { metadata: { resourceVersion: "7" } } });
@@ -69,7 +69,7 @@ Deno.test("startObserver: resumes an interrupted watch at the observed version, 
   assert.equal(report.readyNodes.min, 0);
 });
 
-Deno.test("startObserver: records a gap and lists again when the observed version has expired", async () => {
+Deno.test("startObserver: records a gap and lists again when the observed resourceVersion has expired", async () => {
   const source = sourceOfOne();
   const observer = await observe(source);
   source.version = "9";

@@ -17,7 +17,7 @@ Deno.test("parseOptions: reads every flag", () => {
   assert.deepEqual(parseOptions(args), { ...simulated, ...numbers, keep: true, json: true, help: true });
 });
 
-Deno.test("parseOptions: accepts machines that really boot, and the flags that only they have", () => {
+Deno.test("parseOptions: accepts container machines, which really boot, and the flags that apply only to them", () => {
   const { machines, installDocker } = parseOptions(["--machines", "container", "--install-docker"]);
   assert.deepEqual([machines, installDocker], ["container", true]);
   const wrong: [args: string[], reason: RegExp][] = [
@@ -38,7 +38,7 @@ Deno.test("parseOptions: names an unknown flag or word", () => {
   assert.throws(() => parseOptions(["--replicas"]), UsageError);
 });
 
-Deno.test("parseOptions: refuses numbers out of range, fractions of machines and words", () => {
+Deno.test("parseOptions: refuses numbers out of range, fractional counts of machines, and text instead of numbers", () => {
   const wrong: Record<string, string[]> = {
     "--replicas": ["0", "21", "2.5", "many", " ", "-1"],
     "--boot-seconds": ["0", "1e9", "soon"],
@@ -55,7 +55,7 @@ Deno.test("parseOptions: refuses numbers out of range, fractions of machines and
   }
 });
 
-Deno.test("parseOptions: accepts the name of a story, which has its own machines", () => {
+Deno.test("parseOptions: accepts the name of a story, and refuses --replicas for a story that sets its own value", () => {
   const { seed: _, ...rest } = parseOptions(["--story", "canary", "--json"]);
   const numbers = { replicas: 3, bootSeconds: 4, cutSeconds: 30 };
   assert.deepEqual(rest, { ...simulated, story: "canary", ...numbers, keep: false, json: true, help: false });
@@ -69,7 +69,7 @@ Deno.test("parseOptions: accepts the name of a story, which has its own machines
   );
 });
 
-Deno.test("parseOptions: accepts either kind of machines for groups and for updates in place", () => {
+Deno.test("parseOptions: accepts simulated and container machines for the stories scaling-group and in-place", () => {
   for (const story of ["scaling-group", "in-place"]) {
     for (const kind of ["simulated", "container"]) {
       assert.equal(parseOptions([`--story=${story}`, `--machines=${kind}`]).machines, kind);
@@ -78,7 +78,7 @@ Deno.test("parseOptions: accepts either kind of machines for groups and for upda
   }
 });
 
-Deno.test("parseOptions: accepts an installed Ostler, and a Temporal outage, only with machines that really boot", () => {
+Deno.test("parseOptions: accepts story installed only with container machines, and --cut-seconds only with that story", () => {
   const { machines, cutSeconds } = parseOptions(["--story=installed", "--machines=container", "--cut-seconds=600"]);
   assert.deepEqual([machines, cutSeconds], ["container", 600]);
   assert.throws(
@@ -88,7 +88,7 @@ Deno.test("parseOptions: accepts an installed Ostler, and a Temporal outage, onl
   assert.throws(() => parseOptions(["--cut-seconds=5"]), /Invalid --cut-seconds "5": only story "installed"/);
 });
 
-Deno.test("parseOptions: accepts scaling groups with machines of either kind", () => {
+Deno.test("parseOptions: accepts story scaling-group with simulated and with container machines", () => {
   const kinds = ["simulated", "container"].map((kind) => {
     return parseOptions(["--story=scaling-group", `--machines=${kind}`]).machines;
   });

@@ -26,7 +26,7 @@ Deno.test("readers.machines: treats a held machine as pending until it has an in
   assert.equal(readers.machines(pool, { metadata: { name, annotations, finalizers } }), true);
 });
 
-Deno.test("readers.secrets: checks the data key of each secret and keeps none of its bytes", () => {
+Deno.test("readers.secrets: checks that each Secret has its data key, and keeps no bytes of the data", () => {
   const secret = (data: object) => ({ metadata: { name: "pool-kube-system-bootstrap-config" }, data });
   assert.equal(readers.secrets(pool, secret({ "cloud-config": "c2VjcmV0" })), true);
   assert.equal(readers.secrets(pool, secret({ "cloud-config": "" })), false);

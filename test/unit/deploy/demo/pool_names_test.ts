@@ -9,7 +9,7 @@ Deno.test("poolSecrets: returns the three secrets and the data key of each", () 
   });
 });
 
-Deno.test("poolSecrets: omits the namespace from the name of the kubeconfig from 63 characters on", () => {
+Deno.test("poolSecrets: omits the namespace from the name of the kubeconfig Secret when namespace and name reach 63 characters", () => {
   const kubelet = (name: string) => Object.keys(poolSecrets({ namespace: "kube-system", name })).at(-1);
   const fits = "p".repeat(50);
   assert.equal(kubelet(fits), `kube-system-${fits}-kubelet-bootstrap-config`);

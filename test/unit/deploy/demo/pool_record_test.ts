@@ -31,7 +31,7 @@ Deno.test("PoolRecord: records minimum and maximum during a successful replaceme
   assert.equal(report.ok, true);
 });
 
-Deno.test("PoolRecord: evaluates nothing before it is armed, and is not successful then either", () => {
+Deno.test("PoolRecord: before arm() it records no violations, and its report is not successful", () => {
   const record = new PoolRecord(rules);
   record.see("nodes", facts([]));
   const report = record.report([], 0);
@@ -40,13 +40,13 @@ Deno.test("PoolRecord: evaluates nothing before it is armed, and is not successf
   assert.equal(report.readyNodes.ok, false);
 });
 
-Deno.test("PoolRecord: finds what is wrong already when it is armed", () => {
+Deno.test("PoolRecord: reports at arm() the nodes and Secrets that are missing already", () => {
   const record = new PoolRecord(rules);
   record.arm();
   assert.deepEqual(record.report([], 0).violations.map(({ property }) => property), ["readyNodes", "secrets"]);
 });
 
-Deno.test("PoolRecord: reports a lost node once, with time and names, however many events follow", () => {
+Deno.test("PoolRecord: reports a node that is no longer Ready once, with time and names, however many events follow", () => {
   const record = convergedRecord();
   record.arm();
   record.see("nodes", new Map([["a", true], ["b", false]]));
@@ -69,7 +69,7 @@ Deno.test("PoolRecord: does not count a Ready node whose machine is deleted", ()
   assert.equal(record.report([], 0).readyNodes.min, 1);
 });
 
-Deno.test("PoolRecord: counts machines by instances, and by objects that are not pending", () => {
+Deno.test("PoolRecord: limits the number of instances, and of Machine objects that are not pending", () => {
   const record = convergedRecord();
   record.arm();
   record.see("machines", new Map([...facts(["a", "b", "c"]), ["d", false]]));
@@ -82,7 +82,7 @@ Deno.test("PoolRecord: counts machines by instances, and by objects that are not
   assert.equal(record.report([], 0).machines.max, 4);
 });
 
-Deno.test("PoolRecord: distinguishes a missing secret from an empty one, each time it happens", () => {
+Deno.test("PoolRecord: reports each time that a Secret is missing, or has no data", () => {
   const record = convergedRecord();
   record.arm();
   record.see("secrets", facts(["s1"]));
@@ -93,7 +93,7 @@ Deno.test("PoolRecord: distinguishes a missing secret from an empty one, each ti
   assert.deepEqual(secrets, { watched: ["s1", "s2"], missing: 2, ok: false });
 });
 
-Deno.test("PoolRecord: is not successful after a gap, even without violations", () => {
+Deno.test("PoolRecord: its report is not successful after a gap in a watch, even without violations", () => {
   const record = convergedRecord();
   record.arm();
   assert.equal(record.report([], 3).ok, true);

@@ -2,7 +2,7 @@ import { type Client, NamespaceNotFoundError } from "@temporalio/client";
 import assert from "node:assert/strict";
 import { Runs } from "../../../../deploy/local/demo/runs.ts";
 
-Deno.test("Runs.open: accepts a Temporal without the namespace, which a story creates later, and no other failure", async () => {
+Deno.test("Runs.open: accepts a missing Temporal namespace, which a story creates later, and rejects with any other failure", async () => {
   const failing = (error: Error): Client => {
     const describe = (): Promise<never> => Promise.reject(error);
     return { workflow: { getHandle: () => ({ describe }) } } as unknown as Client;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { thingsToTry } from "../../../../deploy/local/demo/demo.ts";
 import type { Site } from "../../../../deploy/local/site/site.ts";
 
-Deno.test("thingsToTry: lists what runs where, and commands that find their tools", () => {
+Deno.test("thingsToTry: lists logs and addresses, and commands with the paths of their tools", () => {
   const temporal = { address: "127.0.0.1:1", uiUrl: "http://127.0.0.1:2", namespace: "default" };
   const stack = { directory: "/tmp/d", adminKubeconfig: "/tmp/d/admin.yaml", temporal } as Site["stack"];
   const text = thingsToTry({ stack }, { kubectl: "/opt/a/kubectl", temporal: "/opt/b/temporal-cli" });

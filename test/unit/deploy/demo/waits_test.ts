@@ -5,7 +5,7 @@ Deno.test("Waits.until: returns the result of the work", async () => {
   assert.equal(await new Waits().until("an answer", Promise.resolve(42)), 42);
 });
 
-Deno.test("Waits.until: rejects with the first reason of the end, even an earlier one", async () => {
+Deno.test("Waits.until: rejects with the first reason given to end(), even if end() was called before", async () => {
   const waits = new Waits();
   const waiting = waits.until("what never comes", new Promise(() => {}));
   waits.end(new Error("crashed"));
@@ -14,7 +14,7 @@ Deno.test("Waits.until: rejects with the first reason of the end, even an earlie
   await assert.rejects(waits.until("anything", new Promise(() => {})), /^Error: crashed$/);
 });
 
-Deno.test("Waits.limit: ends the demo with everything that it waited for", async () => {
+Deno.test("Waits.limit: ends the demo at the limit, and names everything that it still waits for", async () => {
   const waits = new Waits();
   waits.limit(0.01);
   const waiting = ["3 machines to join", "a worker"].map((what) => waits.until(what, new Promise(() => {})));
@@ -25,7 +25,7 @@ Deno.test("Waits.limit: ends the demo with everything that it waited for", async
   );
 });
 
-Deno.test("Waits.pending: forgets what has come", async () => {
+Deno.test("Waits.pending: omits a wait that has completed", async () => {
   const waits = new Waits();
   await waits.until("an answer", Promise.resolve());
   assert.equal(waits.pending, "nothing");

@@ -21,7 +21,7 @@ Deno.test("routedNetworks: omits default routes", () => {
   assert.deepEqual(routedNetworks(routes), ["10.8.0.0/24", "10.8.0.1"]);
 });
 
-Deno.test("engineFolders: returns names that fit a socket's path and a link's name", () => {
+Deno.test("engineFolders: returns a socket path and a bridge name that are short enough for the kernel", () => {
   const folders = engineFolders("/run/ostler", `/home/${"long/".repeat(40)}docker`);
   assert.ok(folders.socketPath.length < 108);
   assert.ok(folders.bridge.length < 16);

@@ -35,7 +35,7 @@ Deno.test("SavedHostSettings: restores only changed settings, once", async () =>
   await assert.rejects(Deno.stat(host.file), Deno.errors.NotFound);
 });
 
-Deno.test("SavedHostSettings: keeps the earliest values, because machines changed those of later runs", async () => {
+Deno.test("SavedHostSettings: keeps the values of the first save, because machines change the host before later saves", async () => {
   await using host = await freshHost();
   await host.saved.save();
   await host.proc.write("sys/kernel/panic", "10\n");

@@ -37,7 +37,7 @@ async function runWrapper(
 const whole = { ...capabilities, ...single };
 const less = { ...stripped, ...strippedSingle };
 
-Deno.test("wrapperScript: removes the capability from a new container's bundle, and changes no argument", async () => {
+Deno.test("wrapperScript: removes CAP_SYS_RESOURCE from the bundle of a new container, and changes no argument", async () => {
   const { told, bundle, file } = await runWrapper((
     at,
   ) => ["--root", "/create", "create", "--bundle", at, "--no-pivot", "a b"]);
@@ -46,7 +46,7 @@ Deno.test("wrapperScript: removes the capability from a new container's bundle, 
   assert.deepEqual(file, { capabilities: whole });
 });
 
-Deno.test("wrapperScript: removes the capability from the process file of exec, in either spelling", async () => {
+Deno.test('wrapperScript: removes CAP_SYS_RESOURCE from the process file of exec, with "--process FILE" and with "--process=FILE"', async () => {
   for (
     const spell of [
       (at: string) => ["--process", `${at}/process.json`],
@@ -59,7 +59,7 @@ Deno.test("wrapperScript: removes the capability from the process file of exec, 
   }
 });
 
-Deno.test("wrapperScript: changes no file for commands that grant no capability", async () => {
+Deno.test("wrapperScript: changes no file for a command that grants no capabilities", async () => {
   const { told, bundle, file } = await runWrapper(() => ["--root", "/r", "kill", "--all", "id", "9"]);
   assert.equal(told, "6:--root /r kill --all id 9");
   assert.deepEqual(bundle, { process: { capabilities: whole } });

@@ -46,7 +46,7 @@ Deno.test("sweepDeadRuns: removes objects of dead owners, and not those of livin
   assert.ok(asked.length > 0 && asked.every((call) => call.includes(`${machineLabel}=dead`)), asked.join("\n"));
 });
 
-Deno.test("DockerApi: counts absent objects as deleted, and rejects with the engine's reason otherwise", async () => {
+Deno.test("DockerApi: treats the deletion of an absent object as success, and rejects other requests with the engine's reason", async () => {
   await using engine = await FakeEngine.start({});
   const api = engine.api;
   await api.delete("/containers/gone");

@@ -23,11 +23,11 @@ Deno.test("scripts.yaml: has the exact scripts of activities/os", async () => {
   deepEqual(parse(await readFile(file, "utf8")), object);
 });
 
-Deno.test("scripts.yaml: has the script of each driver under the name that orders use", () => {
+Deno.test("scripts.yaml: has the script of each driver under the name DRIVER.sh", () => {
   for (const driver of ["bootc", "rpm-ostree", "ostree"]) ok(handScripts()[`${driver}.sh`], driver);
 });
 
-Deno.test("limit_hands.yaml: has the exact commands of hands", async () => {
+Deno.test("limit_hands.yaml: allows the exact commands that the worker starts in the pods of hands", async () => {
   const texts = parseAllDocuments(await readFile(new URL("limit_hands.yaml", folder), "utf8"));
   const { spec } = texts[0]?.toJS() as { spec: Record<"validations" | "variables", { expression: string }[]> };
   const order = { node: "n", uid: "u", driver: "bootc", verb: "Status", image: "", digest: "", bootId: "", token: "t" };

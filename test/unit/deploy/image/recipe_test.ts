@@ -33,7 +33,7 @@ function allowances(words: readonly string[]): string[] {
 }
 
 for (const name of ["controller", "worker", "webhook"]) {
-  Deno.test(`image: gives ${name} its task's permissions, and execution of the template renderer only`, async () => {
+  Deno.test(`image: starts ${name} with the permissions of its Deno task, and allows it to execute at most the template renderer`, async () => {
     const words = await runs(name, "--cluster=a b");
     deepEqual(allowances(words), allowances(tasks[name].command.split(" ")));
     deepEqual(words.slice(-2), [`/opt/ostler/workers/${name}.ts`, "--cluster=a b"]);
@@ -42,7 +42,7 @@ for (const name of ["controller", "worker", "webhook"]) {
   });
 }
 
-Deno.test("image: gives all the worker's permissions, and other arguments those of the command", async () => {
+Deno.test('image: starts the argument "all" with the permissions of the worker, and any other argument as a command of ostler', async () => {
   const [all, worker, setup] = await Promise.all([runs("all"), runs("worker"), runs("setup", "--dry-run")]);
   deepEqual(allowances(all), allowances(worker));
   equal(all.at(-1), "/opt/ostler/workers/all.ts");

@@ -19,7 +19,7 @@ function documentOf(of: readonly Material[]): Document {
   return spdxDocument(product, of) as Document;
 }
 
-Deno.test("spdxDocument: names each material once in any order, with an id that depends on the content", () => {
+Deno.test("spdxDocument: lists each material once, independent of the order of input, in a namespace that depends on the content", () => {
   const document = documentOf(materials);
   deepEqual(document.packages.map(({ name, versionInfo, licenseDeclared }) => [name, versionInfo, licenseDeclared]), [
     ["ostler", "1.2.3", "NOASSERTION"],
@@ -39,7 +39,7 @@ Deno.test("spdxDocument: has relationships to existing packages only, with ids t
   equal(relationships[0]?.relationshipType, "DESCRIBES");
 });
 
-Deno.test("debianPackages: skips removed packages, and includes packages of an archive without a state", () => {
+Deno.test("debianPackages: skips removed packages, and includes packages without a Status field", () => {
   const status = [
     "Package: libc6\nStatus: install ok installed\nArchitecture: amd64\nVersion: 2.36-9+deb12u10\nDescription: C\n more",
     "Package: gone\nStatus: deinstall ok config-files\nArchitecture: amd64\nVersion: 1",

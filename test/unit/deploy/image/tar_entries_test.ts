@@ -39,7 +39,7 @@ function listing(bytes: Buffer): string {
 }
 
 for (const format of ["gnu", "pax"]) {
-  Deno.test(`withLawfulTimes: makes layers of two times equal when times are limited (${format})`, async () => {
+  Deno.test(`withLawfulTimes: makes layers that differ only in later times equal, by setting those times to the limit (${format})`, async () => {
     const [one, other] = await Promise.all([archiveOf(latest + 10, format), archiveOf(latest + 9_000, format)]);
     const [steadyOne, steadyOther] = await Promise.all([steady(one), steady(other, 4096)]);
     equal(one.equals(other), false);
@@ -50,13 +50,13 @@ for (const format of ["gnu", "pax"]) {
   });
 }
 
-Deno.test("withLawfulTimes: makes a cached layer equal to a new one when only one time is allowed", async () => {
+Deno.test("withLawfulTimes: makes an older cached layer equal to a new layer when only one time is allowed", async () => {
   const [kept, made] = await Promise.all([archiveOf(latest - 500, "pax"), archiveOf(latest + 500, "pax")]);
   equal((await steady(kept, 700, true)).equals(await steady(made, 700, true)), true);
   equal((await steady(kept)).equals(await steady(made)), false);
 });
 
-Deno.test("withLawfulTimes: leaves earlier times unchanged", async () => {
+Deno.test("withLawfulTimes: leaves times before the limit unchanged", async () => {
   const before = await archiveOf(latest - 5, "gnu");
   equal((await steady(before)).equals(before), true);
 });

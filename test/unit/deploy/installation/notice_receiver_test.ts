@@ -7,7 +7,7 @@ async function tell(url: string): Promise<number> {
   return response.status;
 }
 
-Deno.test("NoticeReceiver: accepts notifications at one address, and only at another after moveOn", async () => {
+Deno.test("NoticeReceiver: accepts notifications at one address, and after moveOn() only at another address", async () => {
   await using receiver = await NoticeReceiver.open("127.0.0.1");
   const { url: before } = receiver;
   assert.equal(await tell(before), 200);

@@ -32,7 +32,7 @@ async function isHeard(socket: TLSSocket): Promise<boolean> {
   ]);
 }
 
-Deno.test("TemporalFront: accepts certificates of two authorities, and only of the new one after retire", async () => {
+Deno.test("TemporalFront: accepts client certificates of the old and the new authority, and after retire() only of the new one", async () => {
   const server = await echo();
   const { port } = server.address() as { port: number };
   try {

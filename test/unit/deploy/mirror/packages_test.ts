@@ -29,7 +29,7 @@ class Debian implements AsyncDisposable {
 const deb = "/debian/pool/main/n/nfs/nfs_1.2%2bb1~deb12u1_amd64.deb";
 const release = "/debian-security/dists/bookworm-security/InRelease";
 
-Deno.test("mirror: forwards packages and keeps them for the next mirror when the source is gone", async () => {
+Deno.test("mirror: forwards packages, and keeps them for a later mirror whose source is unreachable", async () => {
   await using programs = new MirrorSandbox();
   {
     await using debian = new Debian();
@@ -46,7 +46,7 @@ Deno.test("mirror: forwards packages and keeps them for the next mirror when the
   assert.match(text, /Connection refused/);
 });
 
-Deno.test("mirror: requests an index once a minute, and a large one every time", async () => {
+Deno.test("mirror: requests an index from the source at most once a minute, but a large index every time", async () => {
   await using programs = new MirrorSandbox();
   await using debian = new Debian();
   const { packagesUrl } = await programs.start(debian.url);
@@ -79,7 +79,7 @@ Deno.test("mirror: keeps nothing of an interrupted download", async () => {
   assert.deepEqual(await get(packagesUrl + deb), { status: 200, text: "whole" });
 });
 
-Deno.test("mirror: distinguishes absent files from upstream failures", async () => {
+Deno.test("mirror: answers 404 for a file that the source does not have, and 502 when the source fails", async () => {
   await using programs = new MirrorSandbox();
   await using debian = new Debian();
   const { packagesUrl } = await programs.start(debian.url);

@@ -34,7 +34,7 @@ for (const [tool, version] of Object.entries(kubeletVersions)) {
   });
 }
 
-Deno.test("mirror: makes a machine refuse a file while its bytes are wrong", async () => {
+Deno.test("mirror: with the fault wrong-bytes, makes a machine refuse the file", async () => {
   await using programs = new MirrorSandbox();
   const mirror = await programs.start();
   await using sandbox = await machine(mirror, "1.36.1");
@@ -58,7 +58,7 @@ Deno.test("mirror: serves only the kubelets that were built", async () => {
   assert.equal((await get(`${url}/v1.36.2/bin/linux/${architecture}/kubelet`)).status, 404);
 });
 
-Deno.test("mirror: refuses wrong bytes for an unknown file", async () => {
+Deno.test("mirror: rejects the fault wrong-bytes for an unknown file", async () => {
   await using programs = new MirrorSandbox();
   const mirror = await programs.start();
   const message = /^Error: Unknown file "kublet": accepted are containerd-static-.*, kubelet$/;

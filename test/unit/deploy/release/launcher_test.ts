@@ -14,7 +14,7 @@ Deno.test("launcher: gives the command the same permissions as in a checkout", (
   deepEqual(flagsOf(launcher), flagsOf(own));
 });
 
-Deno.test("launcher: downloads nothing, and supports the names of kubectl plugins", () => {
+Deno.test("launcher: downloads nothing, and handles the names kubectl-ostler and kubectl_complete-ostler", () => {
   for (const word of ["--cached-only", "--node-modules-dir=manual", "kubectl-ostler)", "kubectl_complete-ostler)"]) {
     ok(launcher.includes(word), word);
   }

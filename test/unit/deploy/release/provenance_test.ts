@@ -22,7 +22,7 @@ async function stated(bases: readonly BaseImage[]): Promise<unknown[]> {
   }
 }
 
-Deno.test("fault S9: provenance: states the images that the image was built from, and none without an image", async () => {
+Deno.test("fault S9: provenance: states the base images of the container image, and no images for a release without an image", async () => {
   const bases = [
     baseImage(`debian:x@sha256:${pinned}`, { Id: `sha256:${own}`, RepoDigests: [`debian@sha256:${own}`] }),
     baseImage("mirror.example/debian:x", {

@@ -24,7 +24,7 @@ function breaks(before: ManifestObject, after: ManifestObject | undefined, notes
   return upgradeBreaks([before], after ? [after] : [], notes);
 }
 
-Deno.test("upgrade: may add objects, fields and versions, and change mutable fields", () => {
+Deno.test("upgrade: accepts added objects, fields and enum values, and changed mutable fields", () => {
   const before = definition({ properties: { a: { type: "string", enum: ["x"] } }, required: ["a"] });
   const grown = { properties: { a: { type: "string", enum: ["x", "y"] }, b: { type: "integer" } } };
   deepEqual(breaks(before, definition(grown)), []);
@@ -54,20 +54,24 @@ Deno.test("upgrade: breaks when an object is removed, unless upgrade notes name 
 
 const field = { properties: { a: { type: "string" } } };
 const cases: [string, Part, Part, string[]][] = [
-  ["a field is dropped", field, {}, [".a is gone"]],
-  ["a field has another type", field, { properties: { a: { type: "integer" } } }, [".a is no longer string"]],
-  ["a field is required now", field, { ...field, required: ["a"] }, [".a is required now"]],
+  ["removes a field", field, {}, [".a is gone"]],
+  ["changes the type of a field", field, { properties: { a: { type: "integer" } } }, [".a is no longer string"]],
+  ["requires an optional field", field, { ...field, required: ["a"] }, [".a is required now"]],
   [
-    "a value is refused now",
+    "removes a value of an enum",
     { properties: { a: { enum: ["x", "y"] } } },
     { properties: { a: { enum: ["x"] } } },
     ['.a may no longer be "y"'],
   ],
-  ["of a list", { properties: { a: { items: field } } }, { properties: { a: { items: {} } } }, [".a[].a is gone"]],
-  ["of a mapping", { additionalProperties: field }, { additionalProperties: {} }, [".*.a is gone"]],
+  ["removes a field of the items of a list", { properties: { a: { items: field } } }, {
+    properties: { a: { items: {} } },
+  }, [".a[].a is gone"]],
+  ["removes a field of the values of a mapping", { additionalProperties: field }, { additionalProperties: {} }, [
+    ".*.a is gone",
+  ]],
 ];
 for (const [what, before, after, wanted] of cases) {
-  Deno.test(`upgrade: keeps and accepts existing objects: ${what}`, () => {
+  Deno.test(`upgrade: breaks existing objects when the schema of a CRD ${what}`, () => {
     const about = "CustomResourceDefinition rollouts v1";
     deepEqual(breaks(definition(before), definition(after)), wanted.map((line) => `${about}${line}`));
   });

@@ -11,7 +11,7 @@ function textOf(path: string): string {
   return readFileSync(new URL(`../../../../${path}`, import.meta.url), "utf8");
 }
 
-Deno.test("version: follows Semantic Versioning, and is valid as a tag and a label", () => {
+Deno.test("version: follows Semantic Versioning, and is valid as an image tag and as a label value", () => {
   match(version, /^\d+\.\d+\.\d+(-[a-z0-9.]+)?$/);
 });
 
@@ -28,7 +28,7 @@ Deno.test("chart: has the version of package.json, as deno task manifests writes
 });
 
 for (const file of ["controller.yaml", "worker.yaml", "setup/setup.yaml", "webhook/webhook.yaml"]) {
-  Deno.test(`${file}: runs the image of that version, and names it as the build id`, () => {
+  Deno.test(`${file}: runs the image of the version in package.json, and has that version as its label`, () => {
     const text = textOf(`deploy/kubernetes/${file}`);
     deepEqual(text.match(/(?<=image: ).*/g), [`ostler:${version}`]);
     deepEqual(text.match(/(?<=app.kubernetes.io\/version: ).*/g), [`"${version}"`]);

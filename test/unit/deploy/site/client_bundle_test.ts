@@ -27,7 +27,7 @@ const program = `
   }));
 `;
 
-Deno.test("slimClient: provides a bundle with the used parts of the Kubernetes client", async () => {
+Deno.test("slimClient: bundles the parts of the Kubernetes client that Ostler uses, and the bundle works", async () => {
   const flags = await slimClient();
   const args = ["eval", "--no-check", "--cached-only", ...flags, program];
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root });

@@ -17,7 +17,7 @@ Deno.test("CertificateAuthority: issues certificates that no other authority val
   assert.equal(certificate.ca, false);
 });
 
-Deno.test("CertificateAuthority: writes names, groups and usages where Kubernetes reads them", async () => {
+Deno.test("CertificateAuthority: writes names, groups and usages into the certificate fields that Kubernetes reads", async () => {
   const authority = await CertificateAuthority.create("kubernetes");
   const admin = await authority.issue({ commonName: "admin", organization: "system:masters", use: "client" });
   const server = await authority.issue({

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { childEnvironment } from "../../../../deploy/local/process/supervised_process.ts";
 
-Deno.test("childEnvironment: omits the variables that reconfigure the servers", () => {
+Deno.test("childEnvironment: omits variables that would reconfigure etcd, Kubernetes or Temporal", () => {
   const own = {
     PATH: "/bin",
     ETCD_DATA_DIR: "/elsewhere",

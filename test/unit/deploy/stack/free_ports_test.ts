@@ -48,7 +48,7 @@ Deno.test("startOnFreePorts: retries on other ports when a port is taken at the 
   assert.ok(process.isRunning);
 });
 
-Deno.test("startOnFreePorts: rejects with any other crash after one attempt", async () => {
+Deno.test("startOnFreePorts: rejects after one attempt when the process crashes for another reason than a taken port", async () => {
   await using scene = await given();
   let attempts = 0;
   const start = startOnFreePorts(scene.supervisor, {
@@ -62,7 +62,7 @@ Deno.test("startOnFreePorts: rejects with any other crash after one attempt", as
   assert.equal(attempts, 1);
 });
 
-Deno.test("startOnFreePorts: gives up after four taken ports", async () => {
+Deno.test("startOnFreePorts: gives up after four attempts that find their port taken", async () => {
   await using scene = await given();
   let attempts = 0;
   const start = startOnFreePorts(scene.supervisor, {

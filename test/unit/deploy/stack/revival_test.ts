@@ -84,7 +84,7 @@ Deno.test("Revival: retries without limit when starts fail slowly, as while an A
   assert.equal(Math.max(...rests), rules.longestMs);
 });
 
-Deno.test("Revival: begins with the first pause again when the process ran for a minute", async () => {
+Deno.test("Revival: restarts after the shortest pause again when the process ran for a minute", async () => {
   const process = new FakeProcess();
   const { revival, rests, clock } = given(process);
   for (const ranMs of [0, 1_000, 61_000]) {
@@ -96,8 +96,8 @@ Deno.test("Revival: begins with the first pause again when the process ran for a
 
 for (
   const [what, interfere] of [
-    ["was stopped on purpose meanwhile", (one: FakeProcess) => void (one.isWanted = false)],
-    ["was started by another caller meanwhile", (one: FakeProcess) => void (one.isRunning = true)],
+    ["was stopped on purpose during the pause", (one: FakeProcess) => void (one.isWanted = false)],
+    ["was started by another caller during the pause", (one: FakeProcess) => void (one.isRunning = true)],
   ] as const
 ) {
   Deno.test(`Revival: does not restart a process that ${what}`, async () => {

@@ -16,7 +16,7 @@ Deno.test("waitUntil: rejects at its deadline with the last reason", async () =>
   );
 });
 
-Deno.test("waitUntil: pauses three times a slow probe's duration, and probes before its deadline", async () => {
+Deno.test("waitUntil: pauses after a slow probe for three times the duration of the probe", async () => {
   const [probeMs, timeoutMs] = [100, 1_000];
   const begun = performance.now();
   const at: number[] = [];
@@ -58,14 +58,14 @@ Deno.test("waitUntil: does not probe when its signal has already aborted", async
   await assert.rejects(waitUntil(probe, { what: "it", timeoutMs: 1_000, signal }), /^Error: Interrupted$/);
 });
 
-Deno.test("waitUntil: rejects at once with a final error, and not with NotYet", async () => {
+Deno.test("waitUntil: rejects immediately with a final error, but retries after NotYet", async () => {
   const errors = [new NotYet("2 of 3"), new Error("refused")];
   const probe = () => Promise.reject(errors.shift());
   await assert.rejects(waitUntil(probe, { what: "it", timeoutMs: 600_000, isFinal: () => true }), /^Error: refused$/);
   assert.equal(errors.length, 0);
 });
 
-Deno.test("waitUntil: gives up after its attempts, also before its time is over", async () => {
+Deno.test("waitUntil: gives up after the given number of attempts, also before its deadline", async () => {
   const probe = () => Promise.reject(new Error("connection refused"));
   await assert.rejects(
     waitUntil(probe, { what: "it", timeoutMs: 600_000, attempts: 2 }),
@@ -80,7 +80,7 @@ Deno.test("waitFor: resolves with the first value that is neither undefined nor 
   assert.equal(looks, 3);
 });
 
-Deno.test("waitFor: reports at its deadline what it last read", async () => {
+Deno.test("waitFor: rejects at its deadline with the last value that it read", async () => {
   const options = { what: "it", timeoutMs: 60 };
   await assert.rejects(waitFor(() => undefined, options), /waiting for it: last seen: nothing$/);
   const look = () => {

@@ -81,7 +81,7 @@ const naming = `${anyVersion}\n` +
   `write() { echo "#!/bin/sh\n# $GOOS $CGO_ENABLED [$tags] $2" > $1; /bin/chmod +x $1; }\n` +
   `case $out in */) for path in $paths; do write $out\${path##*/} $path; done;; *) write $out \${paths:-.};; esac`;
 
-Deno.test("resolveTools: names each of several tools, and builds tools of machines for Linux", async () => {
+Deno.test("resolveTools: gives each of several binaries its name, and builds the programs of machines for Linux", async () => {
   await using sandbox = new ToolSandbox();
   await sandbox.script("bin/go", naming);
   const tools = await resolveTools(["cni-ptp", "cni-host-local"], { env: sandbox.env });
@@ -119,7 +119,7 @@ Deno.test("resolveTools: kills a running build and its child processes when its 
   assert.equal(await closed, "");
 });
 
-Deno.test("cureGoFailure: finds the most specific cause", () => {
+Deno.test("cureGoFailure: returns the remedy for the most specific cause of a failed Go build", () => {
   const cure = (line: string): string => cureGoFailure([line]) ?? "";
   const lookup = 'Get "https://sums.example/lookup/a@v1": dial tcp: lookup sums.example: no such host';
   assert.match(cure(`verifying a@v1/go.mod: a@v1/go.mod: ${lookup}`), /GOSUMDB=off, or GONOSUMDB/);
@@ -133,13 +133,13 @@ Deno.test("cureGoFailure: finds the most specific cause", () => {
   assert.equal(cureGoFailure(["main.go:3: broken"]), undefined);
 });
 
-Deno.test("isPassing: returns true for network failures and false for a checksum mismatch", () => {
+Deno.test("isPassing: returns true for a network failure, and false for a checksum mismatch or a compile error", () => {
   assert.equal(isPassing(["read tcp 1.2.3.4:1: connection reset by peer"]), true);
   assert.equal(isPassing(["verifying a@v1: checksum mismatch"]), false);
   assert.equal(isPassing(["main.go:3: broken"]), false);
 });
 
-Deno.test("lastWords: returns only the last relevant lines", () => {
+Deno.test("lastWords: returns the last lines of a build's output, without progress", () => {
   assert.deepEqual(lastWords(["go: downloading a v1", "a/b/c", "", "one more", "two more"], 1), ["two more"]);
   assert.deepEqual(lastWords(["go: downloading a v1", "a/b/c", "", "one more"]), ["one more"]);
 });

@@ -34,7 +34,7 @@ Deno.test("findTool: skips binaries on PATH with an unaccepted version, and repo
   assert.equal((await findTool("kubectl", { env })).path, good);
 });
 
-Deno.test("findTool: skips an unaccepted version in KUBEBUILDER_ASSETS but accepts a binary without one", async () => {
+Deno.test("findTool: skips an unaccepted version in KUBEBUILDER_ASSETS, but accepts a binary that prints no version", async () => {
   await using sandbox = new ToolSandbox();
   const env = { KUBEBUILDER_ASSETS: join(sandbox.folder, "assets") };
   await sandbox.script("assets/kube-apiserver", "echo 'Kubernetes v1.30.0'");
@@ -49,7 +49,7 @@ Deno.test("findTool: never uses machine-controller from PATH", async () => {
   assert.deepEqual(await findTool("machine-controller", { env: sandbox.env }), { detail: "" });
 });
 
-Deno.test("findTool: finds tools of machines by their variable only", async () => {
+Deno.test("findTool: finds the programs of machines only by their OSTLER_TOOL_ variable, and never on PATH", async () => {
   await using sandbox = new ToolSandbox();
   for (const tool of machineToolNames) {
     for (const folder of ["bin", "assets"]) await sandbox.script(`${folder}/${tool}`, "echo 'Kubernetes v1.36.1'");

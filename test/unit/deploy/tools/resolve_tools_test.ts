@@ -7,7 +7,7 @@ import { resolveTools } from "../../../../deploy/local/tools/resolve_tools.ts";
 import { cachedPath, fillCache } from "../../../../deploy/local/tools/tool_cache.ts";
 import { ToolSandbox } from "./tool_sandbox.ts";
 
-Deno.test("resolveTools: builds only requested tools, those of one module together", async () => {
+Deno.test("resolveTools: builds only requested tools, and builds the tools of one module together", async () => {
   await using sandbox = new ToolSandbox();
   await resolveTools(["kubectl", "etcd", "kube-apiserver", "kubectl"], sandbox.options());
   assert.deepEqual(sandbox.builds.map(({ tools }) => tools), [["kubectl", "kube-apiserver"], ["etcd"]]);
@@ -15,7 +15,7 @@ Deno.test("resolveTools: builds only requested tools, those of one module togeth
   assert.deepEqual(sandbox.builds[2]?.tools, ["kube-controller-manager"]);
 });
 
-Deno.test("resolveTools: reports found, building and built", async () => {
+Deno.test("resolveTools: reports a tool as found, or as building and then as built", async () => {
   await using sandbox = new ToolSandbox();
   await sandbox.script("bin/etcd", "echo 'etcd Version: 3.6.0'");
   await sandbox.script("bin/tctl", "echo 'tctl version 1.16.0'");
@@ -25,7 +25,7 @@ Deno.test("resolveTools: reports found, building and built", async () => {
   assert.match(sandbox.events[1]?.detail ?? "", /passed over: .*tctl is 1\.16 \(wanted 1\.18\)/);
 });
 
-Deno.test("recipeDigest: changes with the recipe and not with its other tools", () => {
+Deno.test("recipeDigest: changes with the recipe, and not with the other tools of the recipe", () => {
   const digest = recipeDigest(kubernetes, "kubectl");
   const newer: Recipe = { ...kubernetes, requires: ["k8s.io/kubernetes v1.36.2"] };
   const fewer: Recipe = { ...kubernetes, packages: { kubectl: kubernetes.packages.kubectl ?? "" } };

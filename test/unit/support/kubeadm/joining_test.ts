@@ -10,7 +10,7 @@ const group: GroupSpec = {
   ...{ zones: ["a"], template: { image: "image-1" } },
 };
 
-Deno.test("joinByKubeadm: lets the first control plane create the cluster, and gives workers no key", async () => {
+Deno.test("joinByKubeadm: lets the first control plane create the cluster, and gives workers no CA key", async () => {
   const keys = await ClusterKeys.create();
   const cloud = new GroupCloud();
   cloud.create(group);

@@ -17,7 +17,7 @@ Deno.test("Availability: counts an outage from the first failed attempt, with it
   assert.deepEqual([totalMs, longestMs], [outage?.ms, outage?.ms]);
 });
 
-Deno.test("Availability: keeps few of many outages, and their total time", async () => {
+Deno.test("Availability: keeps 20 of 50 outages, and counts all failures", async () => {
   const availability = new Availability();
   for (let nth = 0; nth < 50; nth++) {
     await availability.attempt(fails(`${nth}`));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { WriteLedger } from "../../../support/steady/write_ledger.ts";
 
-Deno.test("WriteLedger: accepts an unconfirmed write in either state, and reports the loss of an acknowledged write", () => {
+Deno.test("WriteLedger: accepts an unconfirmed write whether stored or not, and reports the loss of an acknowledged write", () => {
   const ledger = new WriteLedger();
   const kept = ledger.next();
   ledger.acknowledge(kept.slot, kept.value);
@@ -14,7 +14,7 @@ Deno.test("WriteLedger: accepts an unconfirmed write in either state, and report
   assert.deepEqual(ledger.broken, ['"slot-1" has 0, and 1 was acknowledged, 1 attempted']);
 });
 
-Deno.test("WriteLedger: distinguishes an earlier value from the one that took its slot", () => {
+Deno.test("WriteLedger: reports a slot that has an earlier value again instead of its last acknowledged value", () => {
   const ledger = new WriteLedger();
   const writes = Array.from({ length: 65 }, () => ledger.next());
   for (const { slot, value } of writes) ledger.acknowledge(slot, value);

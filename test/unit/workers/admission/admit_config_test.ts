@@ -15,13 +15,13 @@ async function judge(asked: AdmissionRequest, username = "ada"): Promise<Verdict
   return await admit({ ...asked, userInfo: { username } }, new AbortController().signal);
 }
 
-Deno.test("admitConfig: everybody with permission may create and delete a config, and change its metadata", async () => {
+Deno.test("admitConfig: lets every user with permission create and delete a config, and change its metadata", async () => {
   deepEqual(await judge(request(config("1"))), {});
   deepEqual(await judge(request(null, config("1"))), {});
   deepEqual(await judge(request(config("1", { mine: "yes" }), config("1"))), {});
 });
 
-Deno.test("admitConfig: only Ostler may change the spec of a config", async () => {
+Deno.test("admitConfig: lets only Ostler change the spec of a config", async () => {
   const changed = request(config("2"), config("1"));
   deepEqual(await judge(changed, worker), {});
   const { denial } = await judge(changed);

@@ -97,7 +97,7 @@ Deno.test("admitMachineDeployment: reports all errors at once, and no value of t
   ok(!message.includes("hunter2"));
 });
 
-Deno.test("admitMachineDeployment: earlier errors do not block replicas, finalizers or a deletion", async () => {
+Deno.test("admitMachineDeployment: an error that exists already blocks neither a change of replicas nor a deletion", async () => {
   const broken = { value: { colour: "red" } };
   const scaled = await judge(deployment({ ...broken, replicas: 3 }), deployment(broken));
   equal(scaled.denial, undefined);
@@ -107,7 +107,7 @@ Deno.test("admitMachineDeployment: earlier errors do not block replicas, finaliz
   deepEqual(await judge(null, deployment(broken)), {});
 });
 
-Deno.test("admitMachineDeployment: a default profile follows the operating system", async () => {
+Deno.test("admitMachineDeployment: replaces a default profile when the operating system changes", async () => {
   const { denial, patch } = await judge(deployment({ value: { operatingSystem: "rhel" } }), deployment());
   equal(denial, undefined);
   deepEqual(patch, [{ op: "add", path, value: "osp-rhel" }]);
@@ -120,7 +120,7 @@ Deno.test("admitMachineDeployment: denies a custom profile for another operating
   match(message, /from "ubuntu" to "flatcar": profile "my-ubuntu" does not support it/);
 });
 
-Deno.test("admitMachineDeployment: the operating system may change to that of the profile in its namespace", async () => {
+Deno.test("admitMachineDeployment: admits a change to the operating system of the profile in its namespace", async () => {
   const value = { operatingSystem: "flatcar" };
   const annotations = { [profileKey]: "my-flatcar" };
   equal((await judge(deployment({ annotations, value }), deployment({ annotations }))).denial, undefined);
@@ -128,18 +128,18 @@ Deno.test("admitMachineDeployment: the operating system may change to that of th
   await denial(deployment({ annotations: elsewhere, value }), deployment({ annotations: elsewhere }));
 });
 
-Deno.test("admitMachineDeployment: profile and operating system may change together", async () => {
+Deno.test("admitMachineDeployment: admits a change of profile and operating system together", async () => {
   const changed = deployment({ annotations: { [profileKey]: "new" }, value: { operatingSystem: "flatcar" } });
   equal((await judge(changed, deployment())).denial, undefined);
 });
 
-Deno.test("admitMachineDeployment: answers other operations with 400", async () => {
+Deno.test("admitMachineDeployment: answers an unexpected operation, such as CONNECT, with 400", async () => {
   const admit = admitMachineDeployment({ profileNamespace: "kube-system", specOf: () => Promise.resolve(undefined) });
   const asked = { ...request(deployment()), operation: "CONNECT" };
   equal((await admit(asked, new AbortController().signal)).denial?.code, 400);
 });
 
-Deno.test("fault P7: an annotation on the template that no machine gets is a warning", async () => {
+Deno.test("fault P7: admitMachineDeployment warns of an annotation that has no effect in spec.template", async () => {
   const object = deployment({ annotations: { [profileKey]: "mine" } });
   const template = object.spec?.["template"] as { metadata?: object };
   const key = "v1.kubelet-config.machine-controller.kubermatic.io/MaxPods";
@@ -149,7 +149,7 @@ Deno.test("fault P7: an annotation on the template that no machine gets is a war
   });
 });
 
-Deno.test("fault P9: an organisation and a key of RHEL without a server are a warning", async () => {
+Deno.test("fault P9: admitMachineDeployment warns of an organization and an activation key of RHEL without a Satellite server", async () => {
   const operatingSystemSpec = { rhelOrganizationName: "1", rhelActivationKey: "k" };
   const value = { operatingSystem: "rhel", operatingSystemSpec };
   const { warnings } = await judge(deployment({ annotations: { [profileKey]: "mine" }, value }));
@@ -162,7 +162,7 @@ Deno.test("fault P9: an organisation and a key of RHEL without a server are a wa
   equal((await judge(deployment({ annotations: { [profileKey]: "mine" }, value: fine }))).warnings, undefined);
 });
 
-Deno.test("fault P9: Flatcar machines that would update themselves are a warning, unless a field decides it", async () => {
+Deno.test("fault P9: admitMachineDeployment warns that Flatcar machines would update themselves, unless a field decides it", async () => {
   const warningsOf = async (operatingSystemSpec: object): Promise<string[]> => {
     const value = { operatingSystem: "flatcar", operatingSystemSpec };
     return (await judge(deployment({ annotations: { [profileKey]: "mine" }, value }))).warnings ?? [];

@@ -68,7 +68,7 @@ Deno.test("admitProfile: admits units of flatcar", async () => {
   equal((await judge(request(profile(spec)))).denial, undefined);
 });
 
-Deno.test("admitProfile: requires a higher version for another spec", async () => {
+Deno.test("admitProfile: requires a higher version when the spec changes", async () => {
   const before = profile({ version: "v1.10.0" });
   const changed = (version: string): AdmissionRequest => request(profile({ version, osVersion: "26.04" }), before);
   match(await denial(changed("v1.10.0")), /the spec changed, but the version is still "v1.10.0"; increase it/);
@@ -76,7 +76,7 @@ Deno.test("admitProfile: requires a higher version for another spec", async () =
   equal((await judge(changed("v1.11.0"))).denial, undefined);
 });
 
-Deno.test("admitProfile: Ostler itself may go back to an older version, but not change one in place", async () => {
+Deno.test("admitProfile: lets Ostler itself install an older version, but not change the spec of the same version", async () => {
   const before = profile({ version: "v1.10.0" });
   const byOstler = (version: string): AdmissionRequest => ({
     ...request(profile({ version, osVersion: "26.04" }), before),
@@ -86,7 +86,7 @@ Deno.test("admitProfile: Ostler itself may go back to an older version, but not 
   match(await denial(byOstler("v1.10.0")), /still "v1.10.0"/);
 });
 
-Deno.test("admitProfile: metadata of any profile may change, and it may be deleted", async () => {
+Deno.test("admitProfile: admits a change of metadata and the deletion even of an invalid profile", async () => {
   const bad = profile({ version: "xxv1.0.0" });
   deepEqual(await judge(request({ ...bad, metadata: { ...bad.metadata, labels: {} } }, bad)), {});
   deepEqual(await judge(request(null, bad)), {});
@@ -101,7 +101,7 @@ Deno.test("admitProfile: denies a failing template once, naming file and a provi
   );
 });
 
-Deno.test("admitProfile: warns of a template that calls fail, or needs what some MachineDeployments leave out", async () => {
+Deno.test("admitProfile: admits a template that calls the function fail, with a warning", async () => {
   const files = [file("/opt/setup", "FAULT: error calling fail: a proxy is needed")];
   const { denial, warnings } = await judge(request(profile({ provisioningConfig: { files } })));
   equal(denial, undefined);
@@ -131,7 +131,7 @@ Deno.test("admitProfile: admits a child of a missing parent with a warning, and 
   match(await denial(request(child), { profiles: { parent: profile({ extends: { name: "osp-mine" } }) } }), /osp-mine/);
 });
 
-Deno.test("admitProfile: names what a cancelled trial did not render", async () => {
+Deno.test("admitProfile: admits a profile whose trial rendering was cancelled, and warns which provider was not rendered", async () => {
   const admit = admitProfile({
     ...{ specOf: () => Promise.resolve(undefined), trustedUsers: [] },
     engines: { go: echo, eta: echo },
@@ -141,7 +141,7 @@ Deno.test("admitProfile: names what a cancelled trial did not render", async () 
   match(warnings?.[0] ?? "", /took too long; it stopped before the profile was rendered for provider "aws"/);
 });
 
-Deno.test("admitProfile: denies an endless template after its first trial", async () => {
+Deno.test("admitProfile: denies a template that exceeds its time limit, and renders it only once", async () => {
   let renders = 0;
   const runaway: TemplateEngine = {
     ...echo,
@@ -160,7 +160,7 @@ Deno.test("admitProfile: denies an endless template after its first trial", asyn
   equal(renders, 1);
 });
 
-Deno.test("admitProfile: cancels a trial during a rendering", async () => {
+Deno.test("admitProfile: cancels a trial during a rendering, and admits the profile with a warning", async () => {
   const stop = new AbortController();
   const endless: TemplateEngine = {
     ...echo,
@@ -189,7 +189,7 @@ const engineStories: [string, Record<string, unknown>, RegExp][] = [
   ["Eta that reads a missing value", { data: "\n<%= it.nonsense %>", templating: "eta" }, /line 2.*nonsense/],
 ];
 
-Deno.test("admitProfile: the real engines name file and line", async (story) => {
+Deno.test("admitProfile: denies a failing template with file and line, as the real engines report", async (story) => {
   const admit = admitProfile({ specOf: () => Promise.resolve(undefined), trustedUsers: [] });
   try {
     for (const [what, { data, templating = "go" }, wanted] of engineStories) {

@@ -14,14 +14,14 @@ function scene(): { kube: FakeKube; webhook: () => OwnCertificate; pass: (ms: nu
   return { kube, webhook: () => new OwnCertificate(kube.client, order), pass: (ms) => void (time += ms) };
 }
 
-Deno.test("own certificate: webhooks that start together all show the one that was written", async () => {
+Deno.test("own certificate: webhooks that start together all serve the one certificate that was written", async () => {
   const { kube, webhook } = scene();
   const seen = await Promise.all([webhook(), webhook(), webhook()].map((one) => one.look()));
   equal(new Set(seen.map(({ serving }) => serving.cert)).size, 1);
   equal(kube.get("secrets", secret.name, secret.namespace)?.["type"], "Opaque");
 });
 
-Deno.test("own certificate: a deleted Secret gets a new authority beside the old one, and the certificate stays until the new one is trusted", async () => {
+Deno.test("own certificate: after its Secret is deleted, serves the old certificate until the API server trusts the new authority", async () => {
   const { kube, webhook, pass } = scene();
   const own = webhook();
   const before = await own.look();
@@ -43,7 +43,7 @@ Deno.test("own certificate: a deleted Secret gets a new authority beside the old
   deepEqual((await own.look()).authorities, after.authorities.slice(0, 1));
 });
 
-Deno.test("own certificate: treats an invalid Secret as deleted", async () => {
+Deno.test("own certificate: treats an invalid Secret as a deleted Secret", async () => {
   const { kube, webhook } = scene();
   const own = webhook();
   const before = await own.look();
@@ -54,7 +54,7 @@ Deno.test("own certificate: treats an invalid Secret as deleted", async () => {
   equal((await webhook().look()).serving.cert, before.serving.cert);
 });
 
-Deno.test("own certificate: reports repeated conflicts, and a missing permission for the Secret", async () => {
+Deno.test("own certificate: fails after repeated conflicts, and without permission for the Secret", async () => {
   const { kube, webhook } = scene();
   kube.onRequest = (request) => {
     if (request.startsWith("create")) throw answer(409, "AlreadyExists", "there");

@@ -12,7 +12,7 @@ Deno.test("versionFault: orders versions as SemVer 2.0 does", () => {
   );
 });
 
-Deno.test("versionFault: requires another version that is not lower for another spec", () => {
+Deno.test("versionFault: requires another version, and not a lower one, when the spec changes", () => {
   match(versionFault("v1.0.0", "v1.0.0") ?? "", /the spec changed, but the version is still "v1.0.0"/);
   match(versionFault("v1.10.0", "v1.9.9") ?? "", /decreases from "v1.10.0" to "v1.9.9"/);
   for (const [before, after] of [["v1.9.9", "v1.10.0"], ["v1.0.0+a", "v1.0.0+b"], ["xxv9.0.0", "v1.0.0"]]) {

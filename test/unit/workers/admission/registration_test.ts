@@ -25,7 +25,7 @@ function webhooksOf(kube: FakeKube, name: string): Configuration["webhooks"] {
   return (kube.get("mutatingwebhookconfigurations", name) as Configuration | undefined)?.webhooks;
 }
 
-Deno.test("register: sets the authority once, and registers the webhook for new machines only while no policy holds them", async () => {
+Deno.test("register: writes the CA bundle once, and registers the webhook for new machines only while no policy holds them", async () => {
   const kube = cluster();
   const { client } = kube;
   equal(await register(client, { endpoints, trusted: "PEM", holds: true }), "all");
@@ -42,13 +42,13 @@ Deno.test("register: sets the authority once, and registers the webhook for new 
   deepEqual(webhooksOf(kube, "hold-new-machines.ostler.dev"), []);
 });
 
-Deno.test("register: leaves the authority of webhooks of Operating System Manager with the same names", async () => {
+Deno.test("register: does not change the CA bundle of webhooks of Operating System Manager with the same names", async () => {
   const kube = cluster({ namespace: "kube-system", name: "operating-system-manager-webhook" });
   await register(kube.client, { endpoints, trusted: "PEM", holds: false });
   deepEqual(kube.writes, []);
 });
 
-Deno.test("register: leaves the authority that cert-manager sets", async () => {
+Deno.test("register: does not change the CA bundle that cert-manager sets", async () => {
   const kube = cluster();
   await register(kube.client, { endpoints, holds: true });
   const [hold] = webhooksOf(kube, "hold-new-machines.ostler.dev") ?? [];
@@ -59,7 +59,7 @@ Deno.test("register: leaves the authority that cert-manager sets", async () => {
   equal(webhooksOf(kube, "operatingsystemmanager.k8c.io")?.[0]?.clientConfig.caBundle, undefined);
 });
 
-Deno.test("register: reports a missing configuration, and a conflict with another webhook", async () => {
+Deno.test('register: returns "some" when a configuration is missing, and "outpaced" after a conflict with another webhook', async () => {
   const kube = cluster();
   kube.remove("validatingwebhookconfigurations", "operatingsystemmanager.k8c.io");
   equal(await register(kube.client, { endpoints, trusted: "PEM", holds: true }), "some");
@@ -69,13 +69,13 @@ Deno.test("register: reports a missing configuration, and a conflict with anothe
   equal(await register(kube.client, { endpoints, trusted: "PEM2", holds: true }), "outpaced");
 });
 
-Deno.test("register: outside of the cluster uses the address of the webhook, for which its certificate is valid", () => {
+Deno.test("endpointOf: outside of the cluster returns the URL of the webhook, and its host for the certificate", () => {
   const { hosts, isIn, clientConfig } = endpointOf("https://10.0.0.7:9443", { systemNamespace: "ostler-system" });
   deepEqual([hosts, clientConfig("/x")], [["10.0.0.7"], { url: "https://10.0.0.7:9443/x" }]);
   deepEqual(["https://10.0.0.7:9443/x", "https://10.0.0.7:94431/x"].map((url) => isIn({ url })), [true, false]);
 });
 
-Deno.test("register: gives each of two API servers its webhooks, and the one with the pools none if it needs none", async () => {
+Deno.test("register: gives each of two API servers its own webhooks; the API server of the pools only if it needs the webhook", async () => {
   const [pools, profiles] = [cluster(), new FakeKube()];
   const name = "north.operatingsystemmanager.k8c.io";
   const service = { namespace: "ostler-system", name: "ostler-webhook" };

@@ -50,7 +50,7 @@ function at(now: number, more: Partial<Circumstances> = {}): Circumstances {
   return { now, hosts, overlapMs, trustedMs: 0, shownMs: 0, ...more };
 }
 
-Deno.test("self-made certificate: in a year authority and certificate are renewed in time, and clients trust what is shown at every step", async () => {
+Deno.test("self-made certificate: renews authority and certificate in time for a year, and clients trust each served certificate", async () => {
   const { state, done } = await lived(undefined, start, start + 380 * dayMs);
   deepEqual(done, [
     ...["day 0: begin", "day 61: serveAnew", "day 121: serveAnew", "day 182: serveAnew", "day 242: serveAnew"],
@@ -61,14 +61,14 @@ Deno.test("self-made certificate: in a year authority and certificate are renewe
   deepEqual(hosts.map((host, nth) => nth === 0 ? serving.checkHost(host) : serving.checkIP(host)), hosts);
 });
 
-Deno.test("self-made certificate: begins an hour ago, for an API server whose clock is behind", async () => {
+Deno.test("self-made certificate: is valid from a time in the past, for an API server whose clock is behind", async () => {
   const { authorities: [authority = ""], serving } = await stepped(undefined, "begin", { now: start, hosts });
   for (const pem of [authority, serving.cert]) {
     equal(Date.parse(new X509Certificate(pem).validFrom), start - lifetimes.skew);
   }
 });
 
-Deno.test("self-made certificate: a new authority signs nothing that is shown before it was trusted for the overlap", async () => {
+Deno.test("self-made certificate: serves no certificate of a new authority before clients have trusted it for the overlap", async () => {
   const state = await stepped(await stepped(undefined, "begin", at(start)), "addAuthority", at(start));
   equal(dueStepOf(state, at(start + dayMs, { trustedMs: overlapMs - 1 })), undefined);
   equal(dueStepOf(state, at(start, { trustedMs: overlapMs })), "serveAnew");
@@ -77,7 +77,7 @@ Deno.test("self-made certificate: a new authority signs nothing that is shown be
   equal(dueStepOf(served, at(start, { shownMs: overlapMs })), "dropAuthorities");
 });
 
-Deno.test("self-made certificate: an unusable one is replaced at once", async () => {
+Deno.test("self-made certificate: replaces a certificate for other hosts, or that has expired, immediately", async () => {
   const begun = await stepped(undefined, "begin", at(start));
   equal(dueStepOf(begun, at(start, { hosts: ["elsewhere.svc"] })), "serveAnew");
   const late = start + 91 * dayMs;
@@ -88,7 +88,7 @@ Deno.test("self-made certificate: an unusable one is replaced at once", async ()
   ok(Date.parse(new X509Certificate(state.serving.cert).validTo) > asleep);
 });
 
-Deno.test("self-made certificate: keys and certificates that do not match are not used", async () => {
+Deno.test("self-made certificate: does not use keys and certificates that do not match", async () => {
   const [one, two] = await Promise.all([1, 2].map(() => stepped(undefined, "begin", at(start))));
   ok(one && two && isSound(one));
   for (

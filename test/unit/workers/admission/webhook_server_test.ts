@@ -114,7 +114,7 @@ Deno.test("webhook server: a denial has code, reason and message", async () => {
   });
 });
 
-Deno.test("webhook server: refuses by HTTP what is not a review, or has another path", async () => {
+Deno.test("webhook server: answers with an HTTP error a request that is not an AdmissionReview, or that has an unknown path", async () => {
   await using scene = await Scene.open({ "/judge": () => Promise.resolve({}) });
   const sent: [string, string, string?][] = [
     ...[["/other", reviewText()], ["/judge", "{"], ["/judge", "{}"], ["/judge", "", "GET"]] as [string, string][],
@@ -126,13 +126,13 @@ Deno.test("webhook server: refuses by HTTP what is not a review, or has another 
   deepEqual(statuses, [404, 400, 400, 405, 400, 413]);
 });
 
-Deno.test("webhook server: a failing check denies with its message and asks for a retry", async () => {
+Deno.test("webhook server: denies the object with the message of a check that failed, and asks for a retry", async () => {
   await using scene = await Scene.open({ "/judge": () => Promise.reject(new Error("Failed to read profile")) });
   const { body } = await scene.send("/judge", reviewText());
   match(body, /"allowed":false.*"code":500.*Failed to validate the object: Failed to read profile; retry/);
 });
 
-Deno.test("webhook server: cancels a slow check, and answers when it does not stop", async () => {
+Deno.test("webhook server: cancels a slow check, and denies with 504 even if the check does not stop", async () => {
   let wasCalledOff = false;
   await using scene = await Scene.open({
     "/judge": async (_, signal) => {
@@ -145,7 +145,7 @@ Deno.test("webhook server: cancels a slow check, and answers when it does not st
   equal(wasCalledOff, true);
 });
 
-Deno.test("webhook server: shows a renewed certificate without a restart, and ignores an invalid one", async () => {
+Deno.test("webhook server: serves a renewed certificate without a restart, and ignores an invalid one", async () => {
   await using scene = await Scene.open({ "/judge": () => Promise.resolve({}) });
   const stop = new AbortController();
   const warnings: string[] = [];
@@ -165,7 +165,7 @@ Deno.test("webhook server: shows a renewed certificate without a restart, and ig
   await following;
 });
 
-Deno.test("webhook server: a client that does not trust the certificate triggers a check, at most once in a short while", async () => {
+Deno.test("webhook server: reads its certificate again when a client does not trust it, but not for each of many clients", async () => {
   await using scene = await Scene.open({ "/judge": () => Promise.resolve({}) });
   const { server, folder } = scene;
   const stop = new AbortController();
@@ -190,7 +190,7 @@ Deno.test("webhook server: a client that does not trust the certificate triggers
   await following;
 });
 
-Deno.test("webhook server: logs an API server that cannot be configured once, until it works again", async () => {
+Deno.test("webhook server: logs a failure to configure the API server once, and again only after a success", async () => {
   await using scene = await Scene.open({});
   const stop = new AbortController();
   const warnings: string[] = [];
@@ -224,7 +224,7 @@ Deno.test("webhook server: refuses a missing certificate, and one with another k
   }
 });
 
-Deno.test("webhook server: refuses requests above the limit at once, while other paths still work", async () => {
+Deno.test("webhook server: answers 429 immediately to requests above the limit of a path, while other paths still work", async () => {
   let release = (): void => {};
   const held = new Promise<void>((resolve) => release = resolve);
   let began = 0;
@@ -249,7 +249,7 @@ Deno.test("webhook server: refuses requests above the limit at once, while other
   equal((await scene.send("/slow", reviewText())).status, 200);
 });
 
-Deno.test("webhook server: bodies of one path use no space of another, so that profiles let no machine pass unchecked", async () => {
+Deno.test("webhook server: request bodies of one path do not use the memory of another path, so reviews of profiles cannot block others", async () => {
   const { promise, resolve: release } = Promise.withResolvers<object>();
   let began = 0;
   const slow = (): Promise<object> => (began++, promise);
@@ -264,7 +264,7 @@ Deno.test("webhook server: bodies of one path use no space of another, so that p
   equal((await waiting).status, 200);
 });
 
-Deno.test("webhook server: a client that disconnects during its request leaves its space to others", async () => {
+Deno.test("webhook server: accepts another request after a client disconnects during its request", async () => {
   await using scene = await Scene.open({ "/judge": () => Promise.resolve({}) }, 5_000, 1);
   const { port } = scene.server.address() as { port: number };
   const { authority } = scene;

@@ -24,7 +24,7 @@ function etcd(of: string, expiresAt?: string): CertificateRecord {
   return expiresAt === undefined ? { ...place, unknown: "away" } : { ...place, expiresAt, soonAt: expiresAt };
 }
 
-Deno.test("certificate gauges: count by component and state, and have the time until the first expires", async () => {
+Deno.test("certificate gauges: count certificates by component and state, and report the time until the first one expires", async () => {
   const kubelet = {
     ...etcd("cp-1", "2026-01-01T13:00:00Z"),
     component: "Kubelet",
@@ -49,11 +49,11 @@ Deno.test("certificate gauges: have the same few series for any number of contro
   equal((await valuesOf(many)).length, 2);
 });
 
-Deno.test("certificate gauges: export nothing without control planes, or without the lead", async () => {
+Deno.test("certificate gauges: export nothing without control planes, or without leadership", async () => {
   deepEqual([await valuesOf([]), await valuesOf(undefined)], [[], []]);
 });
 
-Deno.test("NodeVersion gauges: have one series for each condition of Ostler, and none of a reason that is over", async () => {
+Deno.test("NodeVersion gauges: have one series for each condition that Ostler sets, and none for its previous reason", async () => {
   const metrics = await createMetrics("controller");
   const version = (reason: string, nth = 0): VersionStatus => {
     const told = [["Ready", "UpgradingKubernetes"], ["KubernetesUpgraded", reason], [
@@ -80,7 +80,7 @@ Deno.test("NodeVersion gauges: have one series for each condition of Ostler, and
   deepEqual(await lines(), []);
 });
 
-Deno.test("Lead: exports certificates until its end", async () => {
+Deno.test("Lead: exports certificate gauges only until its end", async () => {
   const metrics = await createMetrics("controller");
   const lead = new Lead(metrics);
   const lines = async (): Promise<number> =>

@@ -50,7 +50,7 @@ Deno.test("metrics: a failure with an alert is counted from 0, so that the first
   ]);
 });
 
-Deno.test("metrics: a controller leads as long as it watches, however that ends", async () => {
+Deno.test("metrics: ostler_leader is 1 while the controller leads, and 0 afterwards, even after a failure", async () => {
   const metrics = await createMetrics("controller");
   const lead = new Lead(metrics);
   const told = async (): Promise<
@@ -64,7 +64,7 @@ Deno.test("metrics: a controller leads as long as it watches, however that ends"
   deepEqual(await told(), ["ostler_leader 0"]);
 });
 
-Deno.test("metrics: a worker polls when it reports that, and not because it runs", async () => {
+Deno.test("metrics: ostler_worker_polling is 1 only when the worker reports that it polls, and not because it runs", async () => {
   const metrics = await createMetrics("worker");
   let isPolling = false;
   measurePolling(metrics, () => isPolling);
@@ -73,7 +73,7 @@ Deno.test("metrics: a worker polls when it reports that, and not because it runs
   deepEqual(await lines(metrics, "ostler_worker_polling"), ["ostler_worker_polling 1"]);
 });
 
-Deno.test("metrics: measures nothing without an address, and describes the process with one", async () => {
+Deno.test("metrics: measures nothing without a metrics address, and exports build and process metrics with an address", async () => {
   equal(await openMetrics("controller", { metricsAddress: { host: "0.0.0.0", port: 0 }, buildId: "" }), undefined);
   const metrics = await openMetrics("webhook", { metricsAddress: { host: "0.0.0.0", port: 9090 }, buildId: "1.2.3" });
   ok(metrics);
@@ -109,7 +109,7 @@ Deno.test("metrics: a machine is counted once, at its current join stage, and on
   deepEqual(await counts(), []);
 });
 
-Deno.test("metrics: durations of machines have pool and image, without images of long ago", async () => {
+Deno.test("metrics: durations of machines have labels for pool and image, of the last 1,000 images", async () => {
   const metrics = await createMetrics("worker");
   const { joined } = stepMeasures(metrics);
   for (let nth = 0; nth <= 1_000; nth++) joined(40, { pool, image: `img-${nth}` });
@@ -162,7 +162,7 @@ Deno.test("metrics: /metrics returns Ostler's and then the SDK's, or only Ostler
   deepEqual(said, ["Failed to read the metrics of Temporal's SDK"]);
 });
 
-Deno.test("metrics: a used address is logged, and the process continues", async () => {
+Deno.test("metrics: an address that is already in use is logged, and the process continues", async () => {
   const metrics = await createMetrics("controller");
   const said: string[] = [];
   const log = { error: (message: string) => void said.push(message), warn: () => {} };

@@ -56,7 +56,7 @@ Deno.test("rollout gauges: count failed machines during a rollout, and not after
   }
 });
 
-Deno.test("rollout gauges: report blocks by reason, with the longest time", async () => {
+Deno.test("rollout gauges: count blocked rollouts by reason, with the longest time for each reason", async () => {
   const blocks: [string, number][] = [["OutsideWindow", 1], ["OutsideWindow", 3], ["AwaitingApproval", 2]];
   const metrics = await gauges(blocks.map(([reason, hours]) => blockedFor(reason, hours)));
   deepEqual(await valuesOf(metrics, "ostler_rollouts_blocked"), [
@@ -70,7 +70,7 @@ Deno.test("rollout gauges: report blocks by reason, with the longest time", asyn
   deepEqual(await valuesOf(metrics, "ostler_rollouts_blocked"), [], "Expected no gauge for an ended block");
 });
 
-Deno.test("fault U2: rollout gauges: name each Rollout that is not at rest, with its phase and reason", async () => {
+Deno.test("fault U2: rollout gauges: name each Rollout that is active or halted, with its phase and reason", async () => {
   const metrics = await gauges([
     { phase: "Converged", reason: "AllUpdated" },
     { phase: "Rolling", reason: "Joining" },

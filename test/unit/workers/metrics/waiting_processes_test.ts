@@ -45,13 +45,13 @@ async function toldBy(run: (config: Config, signal: AbortSignal) => Promise<void
   return text;
 }
 
-Deno.test("waiting processes: a controller without Temporal is up, and does not lead", async () => {
+Deno.test("waiting processes: a controller without Temporal exports its metrics, and reports that it does not lead", async () => {
   const text = await toldBy(runController);
   match(text, /^ostler_build_info{process="controller",/m);
   match(text, /^ostler_leader 0$/m);
 });
 
-Deno.test("waiting processes: a worker without Temporal is up, does not poll, and counts failures of every step from 0", async () => {
+Deno.test("waiting processes: a worker without Temporal exports its metrics: it does not poll, and activity failures start at 0", async () => {
   const text = await toldBy(runWorker);
   match(text, /^ostler_build_info{process="worker",/m);
   match(text, /^ostler_worker_polling 0$/m);

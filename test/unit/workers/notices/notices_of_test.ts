@@ -21,7 +21,7 @@ function idOf(status: object, uid?: string): string {
   return noticesOf(status, uid)[0]?.id ?? "";
 }
 
-Deno.test("noticesOf: returns a halted rollout with its reason, and the same halt as the same notification", () => {
+Deno.test("noticesOf: returns one notification for a halted rollout, with its reason, and the same ID until another failure", () => {
   const [{ id = "", ...notice } = {}, ...more] = noticesOf(halted);
   deepEqual([notice, more], [{
     ...{ kind: "Halted", at: "2026-01-01T10:00:00.000Z", reason: "Quarantined", message: "Revision 4 is held" },
@@ -55,7 +55,7 @@ Deno.test("noticesOf: returns each machine with an inconclusive gate once, and n
   notEqual(idOf(inDoubt("workers-2", "Prometheus is away")), first);
 });
 
-Deno.test("noticesOf: returns a repeated failure of the last good revision with the failed machines", () => {
+Deno.test("noticesOf: returns one notification for each set of machines of the last good revision that fail to join", () => {
   const failed = (machines: string): object => ({
     ...halted,
     ...{
@@ -68,7 +68,7 @@ Deno.test("noticesOf: returns a repeated failure of the last good revision with 
   notEqual(idOf(failed("m-3, m-4")), idOf(failed("m-1, m-2")));
 });
 
-Deno.test("noticesOf: returns a rollback once, whatever its later messages", () => {
+Deno.test("noticesOf: returns one notification for a rollback, whatever its later reasons", () => {
   const back = { ...halted, phase: "RollingBack", reason: "RollBack" };
   equal(noticesOf(back)[0]?.kind, "RollingBack");
   equal(idOf({ ...back, reason: "Joining", revision: "5" }), idOf(back));
@@ -102,6 +102,6 @@ Deno.test("noticesOf: returns nothing for running, empty and invalid rollouts", 
   );
 });
 
-Deno.test("noticesOf: bounds its texts", () => {
+Deno.test("noticesOf: limits a message to 1,000 characters", () => {
   equal(noticesOf({ ...halted, message: "x".repeat(30_000) })[0]?.message.length, 1_000);
 });

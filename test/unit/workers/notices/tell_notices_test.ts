@@ -50,7 +50,7 @@ Deno.test("tellNotices: retries a notification that could not be sent", async ()
   deepEqual(sent, ["a", "a", "a"]);
 });
 
-Deno.test("tellNotices: sends neither notifications from a day before the start, nor unrequested ones", async () => {
+Deno.test("tellNotices: sends no notification that is older than a day at the start, and none of an unrequested kind", async () => {
   const notices = [noticed("old", "Halted", 25), noticed("new", "Halted", 23), noticed("end", "Converged")];
   deepEqual(await tell(notices, (sent) => sent.includes("new"), { kinds: ["Halted"] }), ["new"]);
 });
@@ -64,7 +64,7 @@ Deno.test("tellNotices: sends notifications that arrive after the start, whateve
   deepEqual(sent, ["a", "b"]);
 });
 
-Deno.test("tellNotices: the workflow of a notification has its ID and is refused a second time", async () => {
+Deno.test("tellNotices: starts one workflow with the ID of the notification, and does not start it a second time", async () => {
   const calls: [string, Record<string, unknown>][] = [];
   const known = new Set<unknown>();
   const start = (type: string, options: Record<string, unknown>): Promise<void> => {

@@ -17,7 +17,7 @@ async function logged(input: unknown, step: () => Promise<unknown> = () => Promi
   return lines;
 }
 
-Deno.test("step log: every line has workflow, pool, machine and node, and no token of the SDK", async () => {
+Deno.test("step log: every line has workflow, pool, machine and node, and no task token of Temporal's SDK", async () => {
   const about = {
     ...{ workflowId: "machine-deployment/fleet/workers", activityType: "deleteMachine" },
     ...{ pool: "fleet/workers", machine: "m-1", node: "w-1" },
@@ -28,15 +28,15 @@ Deno.test("step log: every line has workflow, pool, machine and node, and no tok
   ]);
 });
 
-Deno.test("step log: a step without a machine writes no line", async () => {
+Deno.test("step log: writes no line of its own for a step without a machine", async () => {
   deepEqual((await logged({ pool })).map((line) => (line as { message: string }).message), ["Activity completed"]);
 });
 
-Deno.test("step log: a failed step is not logged as done", async () => {
+Deno.test("step log: passes on the error of a failed step", async () => {
   await rejects(logged({ pool, machine: "m-1" }, () => Promise.reject(new Error("x"))), { message: "x" });
 });
 
-Deno.test("step log: a step has the machines that it names, in any field, at most twenty", () => {
+Deno.test("step log: finds the machines that the input of a step names in any field, at most twenty", () => {
   const machines = Array.from({ length: 30 }, (_, at) => ({ machine: `m-${at}`, deadlines: {} }));
   deepEqual(subjectOf({ pool, machines: machines.slice(0, 1) }), { pool: "fleet/workers", machine: "m-0" });
   deepEqual(subjectOf({ machines }).machines?.split(",").length, 20);

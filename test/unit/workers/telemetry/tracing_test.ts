@@ -42,7 +42,7 @@ async function sentBy(environment: Record<string, string>): Promise<{ spans: Spa
   return { spans, text: texts.join() };
 }
 
-Deno.test("tracing: from a change to a Ready node is one trace, with machine and workflow on its spans", async () => {
+Deno.test("tracing: records one trace from a change to a Ready node, with machine and workflow on its spans", async () => {
   const { spans, text } = await sentBy({ OTEL_DENO: "true" });
   deepEqual(spans.map(({ name }) => name), ["change", "awaitReplacementJoined", "publishConfig"]);
   equal(new Set(spans.map(({ traceId }) => traceId)).size, 1);
@@ -57,7 +57,7 @@ Deno.test("tracing: from a change to a Ready node is one trace, with machine and
   equal(text.includes("hunter2"), false, "Expected no message of a failure");
 });
 
-Deno.test("tracing: is off by default, and loads nothing then", async () => {
+Deno.test("tracing: is off by default, and then sends no spans", async () => {
   equal(await openTracing(false), undefined);
   deepEqual(await sentBy({}), { spans: [], text: "" });
 });

@@ -14,7 +14,7 @@ import * as messages from "../../../../workflows/commands/messages.ts";
 import { groupNameOf } from "../../../../activities/backends/scaling_group/sight.ts";
 import { pool } from "../../../support/machine_objects.ts";
 
-Deno.test("messages: each is registered by the name of its constant", () => {
+Deno.test("messages: each signal, query and update is registered with the name of its constant", () => {
   const names = Object.entries(messages).map(([constant, { name }]) => [constant, name]);
   deepEqual(names.map(([, name]) => name), names.map(([constant]) => constant));
   deepEqual(names.map(([constant]) => constant).sort(), [
@@ -51,7 +51,7 @@ Deno.test("workflow IDs: differ by cluster for cluster-scoped objects", () => {
   equal(workflowIdOf(poolOfGroup("a", "north")), "north/scaling-group/a");
 });
 
-Deno.test("isOwnHold: accepts a hold from before the cluster had a name, and none of another cluster", () => {
+Deno.test("isOwnHold: accepts a hold from before the cluster had a name, and refuses a hold of another cluster", () => {
   const named = { ...pool, cluster: "north" };
   equal(isOwnHold(named, "machine-deployment/fleet/pool"), true);
   equal(isOwnHold(named, "north/machine-deployment/fleet/pool"), true);
@@ -60,7 +60,7 @@ Deno.test("isOwnHold: accepts a hold from before the cluster had a name, and non
   equal(isOwnHold(named, undefined), false);
 });
 
-Deno.test("start options: keep ID, input and search attributes when the cluster does not have a name", () => {
+Deno.test("start options: omit the cluster from ID, input and search attributes when the cluster does not have a name", () => {
   const plain = { ...pool };
   deepEqual(poolOf({ ...plain, kind: "MachineDeployment" }), { ...plain, kind: "MachineDeployment" });
   equal(workflowIdOf({ ...plain, kind: "MachineDeployment" }), workflowIdOf(plain));
@@ -70,7 +70,7 @@ Deno.test("start options: keep ID, input and search attributes when the cluster 
   equal(shownAtStart({ ...plain, cluster: "north" }).typedSearchAttributes[0]?.value, "north");
 });
 
-Deno.test("groupOfPool, groupNameOf: return the name that poolOfGroup got", () => {
+Deno.test("groupOfPool, groupNameOf: return the name of the scaling group that poolOfGroup was called with", () => {
   for (const name of ["workers", "a.b", "scaling-group.x"]) {
     deepEqual([groupOfPool(poolOfGroup(name)), groupNameOf(poolOfGroup(name))], [name, name]);
   }

@@ -73,7 +73,7 @@ Deno.test("reviewApproval: applies an approval of an earlier version to the curr
   equal(reviewApproval(rollout, desired, { ...rules, maxFailed: 9 }), "Dropped");
 });
 
-Deno.test("reviewApproval: keeps the approval while policies conflict, replicas are 0, or no machine is left", () => {
+Deno.test("reviewApproval: keeps the approval while policies conflict, replicas are 0, or no outdated machine remains", () => {
   const { rollout, rules } = approved("BeforeFirst");
   const others = { ...rules, maxFailed: 9 };
   equal(reviewApproval(rollout, desired, { ...others, conflict: "a and b" }), "Kept");

@@ -8,13 +8,13 @@ import {
   upgradeIdOf,
 } from "../../../../workflows/commands/start_options.ts";
 
-Deno.test("upgradeIdOf: names the NodeVersion and its cluster", () => {
+Deno.test("upgradeIdOf: returns a workflow ID with the names of the NodeVersion and its cluster", () => {
   deepEqual([upgradeIdOf({ name: "v" }), upgradeIdOf({ cluster: "east", name: "v" })], [
     ...["upgrade-kubernetes/v", "east/upgrade-kubernetes/v"],
   ]);
 });
 
-Deno.test("holderOfUpgrade: is not the pool of any group, so that no run of a group gives its slot back", () => {
+Deno.test("holderOfUpgrade: differs from the holder of every scaling group, so that no run of a group gives the slot of the upgrade back", () => {
   const holder = holderOfUpgrade({ cluster: "east", name: "v" });
   deepEqual(holder, {
     ...{ cluster: "east", kind: "ScalingGroup", namespace: "kube-system", name: "upgrade-kubernetes.v" },
@@ -22,7 +22,7 @@ Deno.test("holderOfUpgrade: is not the pool of any group, so that no run of a gr
   deepEqual([groupOfPool(holder), poolOfGroup("v", "east").name === holder.name], [undefined, false]);
 });
 
-Deno.test("holderOfRenewal: is neither the upgrade's nor the pool of any group, so that each waits for the other's slot", () => {
+Deno.test("holderOfRenewal: differs from the holders of upgrades and scaling groups, so that each of these runs waits for the slots of the others", () => {
   const holder = holderOfRenewal({ cluster: "east", name: "v" });
   deepEqual(holder, {
     ...{ cluster: "east", kind: "ScalingGroup", namespace: "kube-system", name: "renew-certificates.v" },
@@ -33,7 +33,7 @@ Deno.test("holderOfRenewal: is neither the upgrade's nor the pool of any group, 
   ]);
 });
 
-Deno.test("certificatesIdOf: names the NodeVersion and its cluster", () => {
+Deno.test("certificatesIdOf: returns a workflow ID with the names of the NodeVersion and its cluster", () => {
   deepEqual([certificatesIdOf({ name: "v" }), certificatesIdOf({ cluster: "east", name: "v" })], [
     ...["renew-certificates/v", "east/renew-certificates/v"],
   ]);

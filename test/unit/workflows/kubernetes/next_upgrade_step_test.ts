@@ -42,70 +42,80 @@ const cordoned = { isCordoned: true } as const;
 type Row = [what: string, differs: Partial<PresentUpgrade>, step: string, reason: string, check?: UpgradeCheck | null];
 
 const order: Row[] = [
-  ["nothing was checked: the check is first, on the first control plane", {}, "Check a", "Checking", null],
-  ["the check is of another desired state", { digest: "e" }, "Check a", "Checking"],
-  ["the first one applies", {}, "Upgrade Apply a", "Upgrading"],
+  ["checks the cluster on the first control plane when no check was made yet", {}, "Check a", "Checking", null],
+  ["repeats the check when the last check was made for another desired state", { digest: "e" }, "Check a", "Checking"],
+  ["runs kubeadm upgrade apply on the first control plane", {}, "Upgrade Apply a", "Upgrading"],
   [
-    "the second one follows by name, before the leader",
+    "upgrades the control plane that does not lead etcd before the one that does",
     { ...begun, ...planes({ a: upgraded }) },
     "Upgrade Node c",
     "Upgrading",
   ],
   [
-    "K23 the leader of etcd is last",
+    "K23 upgrades the leader of etcd when every other control plane is upgraded",
     { ...begun, ...planes({ a: upgraded, c: upgraded }) },
     "Upgrade Node b",
     "Upgrading",
   ],
-  ["one under way goes first", { ...begun, ...planes({ a: upgraded, b: underWay }) }, "Upgrade Node b", "Upgrading"],
   [
-    "one under way goes before one that is half done",
+    "continues the control plane in progress, even the leader of etcd, before it begins another one",
+    { ...begun, ...planes({ a: upgraded, b: underWay }) },
+    "Upgrade Node b",
+    "Upgrading",
+  ],
+  [
+    "continues the control plane in progress before a half-upgraded control plane without a slot",
     { ...begun, ...planes({ a: half, b: { ...half, ...underWay } }) },
     "Upgrade Node b",
     "Upgrading",
   ],
-  ["one that is half done goes first", { ...begun, ...planes({ c: half }) }, "Upgrade Node c", "Upgrading"],
   [
-    "one whose kubelet was upgraded first counts as half done",
+    "completes a half-upgraded control plane before it begins another one",
+    { ...begun, ...planes({ c: half }) },
+    "Upgrade Node c",
+    "Upgrading",
+  ],
+  [
+    "treats a control plane of which only the kubelet was upgraded as half-upgraded, and completes it first",
     { ...begun, ...planes({ c: { kubelet: desired } }) },
     "Upgrade Node c",
     "Upgrading",
   ],
   [
-    "the first one was interrupted before kubeadm recorded the version: it applies again, without another check",
+    "repeats kubeadm upgrade apply without another check when kubeadm was interrupted before it recorded the version",
     planes({ c: { ...half, ...underWay } }),
     "Upgrade Apply c",
     "Upgrading",
     null,
   ],
   [
-    "one under way that has nothing of the version yet is checked again",
+    "checks again before it continues a control plane in progress of which nothing is upgraded yet",
     planes({ c: underWay }),
     "Check c",
     "Checking",
     null,
   ],
   [
-    "one that runs the version and is under way is finished, even if the approval is gone",
+    "finishes a control plane in progress that runs the version, even if the approval was removed",
     { ...begun, approved: "", ...planes({ c: { ...upgraded, ...underWay, isAnnounced: false } }) },
     "Finish c",
     "Upgrading",
   ],
   [
-    "the first one was interrupted after kubeadm recorded the version: the node itself completes its Apply",
+    "runs kubeadm upgrade node when kubeadm upgrade apply was interrupted after it recorded the version",
     { ...begun, ...planes({ c: { ...half, ...underWay } }) },
     "Upgrade Node c",
     "Upgrading",
     null,
   ],
   [
-    "one that was upgraded by hand is announced once all run the version",
+    "annotates a control plane that a person has upgraded when all control planes run the version",
     { ...begun, ...planes({ a: upgraded, b: upgraded, c: { ...upgraded, isAnnounced: false } }) },
     "Announce c",
     "Upgrading",
   ],
   [
-    "other components of the version that all run",
+    "annotates the control planes when all run the version and only the ConfigMap of components changed",
     {
       ...begun,
       components: "components-3",
@@ -119,50 +129,55 @@ const order: Row[] = [
     "Upgrading",
   ],
   [
-    "one that runs the version and has lost its slot is finished",
+    "finishes a cordoned control plane that runs the version and has lost its slot",
     { ...begun, ...planes({ c: { ...upgraded, ...cordoned, isAnnounced: false } }) },
     "Finish c",
     "Upgrading",
   ],
   [
-    "one that lost its slot goes before those that have nothing of the version",
+    "continues a cordoned control plane that lost its slot before it begins another one",
     { ...begun, ...planes({ a: upgraded, b: cordoned }) },
     "Upgrade Node b",
     "Upgrading",
   ],
-  ["all run the version", { ...begun, ...planes({ a: upgraded, b: upgraded, c: upgraded }) }, "Done", "UpToDate"],
   [
-    "all run the version, which kubeadm has not recorded",
+    "is done when all control planes run the version",
+    { ...begun, ...planes({ a: upgraded, b: upgraded, c: upgraded }) },
+    "Done",
+    "UpToDate",
+  ],
+  [
+    "runs kubeadm upgrade apply when all control planes run the version and kubeadm has not recorded it",
     planes({ a: upgraded, b: upgraded, c: upgraded }),
     "Upgrade Apply a",
     "Upgrading",
   ],
   [
-    "K23 another one is not Ready: no other begins",
+    "K23 begins no control plane while an upgraded control plane is not Ready",
     { ...begun, ...planes({ a: { ...upgraded, isReady: false } }) },
     "Wait",
     "ControlPlaneNotReady",
   ],
   [
-    "K23 the next one is not Ready: it does not begin, as it may be lost, and its group repairs it",
+    "K23 does not begin a control plane that is not Ready, because it may be lost, and its group repairs it",
     { ...begun, ...planes({ a: upgraded, c: { isReady: false } }) },
     "Wait",
     "ControlPlaneNotReady",
   ],
   [
-    "K23 one that is half done is not Ready and has no slot: its group repairs it",
+    "K23 waits when a half-upgraded control plane without a slot is not Ready, because its group repairs it",
     { ...begun, ...planes({ a: upgraded, c: { ...half, ...cordoned, isReady: false } }) },
     "Wait",
     "ControlPlaneNotReady",
   ],
   [
-    "one that is not Ready is itself upgraded",
+    "continues the control plane in progress even if it is not Ready",
     { ...begun, ...planes({ a: upgraded, c: { ...underWay, isReady: false } }) },
     "Upgrade Node c",
     "Upgrading",
   ],
   [
-    "the cluster is done, and kubelets of workers are too old or too new: that is for their own rollout",
+    "is done when all control planes run the version, even if kubelets of workers are too old or too new",
     {
       ...begun,
       ...planes({ a: upgraded, b: upgraded, c: upgraded }),
@@ -174,99 +189,121 @@ const order: Row[] = [
 ];
 
 const approval: Row[] = [
-  ["no approval", { approved: "" }, "AwaitApproval", "AwaitingApproval"],
-  ["another version is approved", { approved: old }, "AwaitApproval", "AwaitingApproval"],
-  ["a later version is approved", { approved: "v1.36.2" }, "AwaitApproval", "AwaitingApproval"],
-  ["the version is approved with other text", { approved: `${desired} ` }, "AwaitApproval", "AwaitingApproval"],
-  ["the check comes before the approval", { approved: "" }, "Check a", "Checking", null],
-  ["a finding that stops is reported first", { approved: "" }, "Wait", "ApiRemoved", foundBy({})],
+  ["waits for an approval when none was given", { approved: "" }, "AwaitApproval", "AwaitingApproval"],
+  ["waits for an approval when another version is approved", { approved: old }, "AwaitApproval", "AwaitingApproval"],
   [
-    "a finding that stops is not overridden by an approval",
+    "waits for an approval when a later version is approved",
+    { approved: "v1.36.2" },
+    "AwaitApproval",
+    "AwaitingApproval",
+  ],
+  [
+    "waits for an approval when the approval has a space after the version",
+    { approved: `${desired} ` },
+    "AwaitApproval",
+    "AwaitingApproval",
+  ],
+  ["checks the cluster before it asks for an approval", { approved: "" }, "Check a", "Checking", null],
+  [
+    "reports a finding that stops the upgrade before it asks for an approval",
+    { approved: "" },
+    "Wait",
+    "ApiRemoved",
+    foundBy({}),
+  ],
+  [
+    "does not begin despite an approval when a finding stops the upgrade",
     {},
     "Wait",
     "DrainImpossible",
     foundBy({ kind: "DrainImpossible" }),
   ],
-  ["kubeadm refuses", {}, "Wait", "KubeadmRefuses", foundBy({ kind: "KubeadmRefuses" })],
   [
-    "a finding that waits does not hide the question for approval",
+    "does not begin when kubeadm refuses the upgrade",
+    {},
+    "Wait",
+    "KubeadmRefuses",
+    foundBy({ kind: "KubeadmRefuses" }),
+  ],
+  [
+    "asks for an approval also when a finding delays the upgrade",
     { approved: "" },
     "AwaitApproval",
     "AwaitingApproval",
     foundBy({ kind: "EtcdInDoubt", stops: false }),
   ],
   [
-    "a finding that waits, after the approval",
+    "waits after the approval while a finding delays the upgrade",
     {},
     "Wait",
     "NodeNotReady",
     foundBy({ kind: "NodeNotReady", stops: false }),
   ],
   [
-    "a finding that waits does not keep one under way from its end",
+    "continues the control plane in progress although a finding delays the upgrade",
     planes({ a: underWay }),
     "Upgrade Apply a",
     "Upgrading",
     foundBy({ kind: "NodeNotReady", stops: false }),
   ],
   [
-    "the approval is taken back after the first one: no other begins",
+    "begins no other control plane when the approval is removed after the first one",
     { ...begun, approved: "", ...planes({ a: upgraded }) },
     "AwaitApproval",
     "AwaitingApproval",
   ],
   [
-    "the approval is taken back while one is under way: that one is completed",
+    "completes the cordoned control plane in progress when the approval is removed",
     { ...begun, approved: "", ...planes({ a: upgraded, c: underWay }) },
     "Upgrade Node c",
     "Upgrading",
   ],
   [
-    "the approval is taken back while one has only its slot: it gives the slot back",
+    "gives the slot back when the approval is removed before the control plane is cordoned",
     { ...begun, approved: "", ...planes({ a: upgraded, c: { isUnderWay: true } }) },
     "Release c",
     "AwaitingApproval",
   ],
   [
-    "the approval is taken back while one is half done, and its cordon is lost: that one is completed",
+    "completes a half-upgraded control plane that lost its cordon when the approval is removed",
     { ...begun, approved: "", ...planes({ a: upgraded, c: { ...half, isUnderWay: true } }) },
     "Upgrade Node c",
     "Upgrading",
   ],
   [
-    "K23 a forged mark replaces no approval",
+    "K23 does not treat a forged upgrade mark on a node as an approval",
     { ...begun, approved: "", ...planes({ a: upgraded, c: { ...cordoned, isReady: false } }) },
     "AwaitApproval",
     "AwaitingApproval",
   ],
   [
-    "K23 a forged mark replaces no check",
+    "K23 does not treat a forged upgrade mark on a half-upgraded node as a completed check",
     { approved: "", ...planes({ c: { ...half, ...cordoned, isReady: false } }) },
     "Check c",
     "Checking",
     null,
   ],
   [
-    "K23 a forged mark overrides no finding",
+    "K23 does not ignore a finding because of a forged upgrade mark on a node",
     planes({ a: { ...cordoned, isReady: false } }),
     "Wait",
     "NodeNotReady",
     foundBy({ kind: "NodeNotReady", stops: false }),
   ],
   [
-    "the version changed while one was drained: it serves again until the approval",
+    "uncordons a drained control plane when the version changes, until the new version is approved",
     { approved: "v1.36.0", ...planes({ a: underWay }) },
     "Release a",
     "AwaitingApproval",
   ],
   [
-    "the version changed while one was half done: it stays cordoned until the approval",
+    "keeps a half-upgraded control plane cordoned when the version changes, until the new version is approved",
     { approved: "v1.36.0", cluster: "v1.36.0", ...planes({ a: { ...underWay, components: "v1.36.0" } }) },
     "AwaitApproval",
     "AwaitingApproval",
   ],
   [
-    "the previous version is desired again, and nothing was applied: the one under way is finished",
+    "finishes the control plane in progress when the previous version is desired again and nothing was upgraded",
     { version: old, approved: "", ...planes({ a: underWay }) },
     "Finish a",
     "Upgrading",
@@ -274,96 +311,131 @@ const approval: Row[] = [
 ];
 
 const refusals: Row[] = [
-  ["the version has no v", { version: "1.36.1" }, "Refuse", "VersionInvalid"],
-  ["the version is a prerelease", { version: "v1.36.1-rc.0" }, "Refuse", "VersionInvalid"],
-  ["the version of the cluster is unknown", { cluster: "" }, "Refuse", "VersionUnknown"],
-  ["no control plane is known", { controlPlanes: [] }, "Refuse", "ControlPlaneUnknown"],
-  ["K23 the components of one are unknown", planes({ b: { components: "" } }), "Refuse", "VersionUnknown"],
-  ["K23 the kubelet of one is unknown", planes({ b: { kubelet: "v1.35.4-vendor.1" } }), "Refuse", "VersionUnknown"],
+  ["refuses a version without the prefix v", { version: "1.36.1" }, "Refuse", "VersionInvalid"],
+  ["refuses a prerelease version", { version: "v1.36.1-rc.0" }, "Refuse", "VersionInvalid"],
+  ["refuses when the version of the cluster is unknown", { cluster: "" }, "Refuse", "VersionUnknown"],
+  ["refuses when no control plane is known", { controlPlanes: [] }, "Refuse", "ControlPlaneUnknown"],
   [
-    "the components of one under way are stopped",
+    "K23 refuses when the version of a control plane's components is unknown",
+    planes({ b: { components: "" } }),
+    "Refuse",
+    "VersionUnknown",
+  ],
+  [
+    "K23 refuses when the version of a control plane's kubelet is unknown",
+    planes({ b: { kubelet: "v1.35.4-vendor.1" } }),
+    "Refuse",
+    "VersionUnknown",
+  ],
+  [
+    "continues the control plane in progress while its components are stopped",
     { ...begun, ...planes({ a: upgraded, c: { ...underWay, components: "" } }) },
     "Upgrade Node c",
     "Upgrading",
   ],
   [
-    "K23 a forged mark hides no unknown version",
+    "K23 refuses when a control plane with a forged upgrade mark has components of unknown version",
     planes({ b: { ...cordoned, components: "" } }),
     "Refuse",
     "VersionUnknown",
   ],
   [
-    "other components of a version that only some run",
+    "refuses another ConfigMap of components when only some control planes run the version",
     { ...begun, components: "components-3", ...planes({ a: { ...upgraded, isAnnounced: false } }) },
     "Refuse",
     "ComponentsChanged",
   ],
   [
-    "other components while one is half done: it stays cordoned",
+    "keeps a half-upgraded control plane cordoned when it refuses another ConfigMap of components",
     { ...begun, ...planes({ a: { ...upgraded, isAnnounced: false }, c: { ...half, ...underWay } }) },
     "Refuse",
     "ComponentsChanged",
   ],
-  ["an older patch version", { version: "v1.35.3" }, "Refuse", "Downgrade"],
-  ["kubeadm recorded a later version than any control plane runs", { cluster: "v1.36.2" }, "Refuse", "Downgrade"],
-  ["an older minor version", { version: "v1.34.9" }, "Refuse", "Downgrade"],
-  ["one runs a later version than the desired one", planes({ c: { components: "v1.36.2" } }), "Refuse", "Downgrade"],
-  ["a skipped minor version", { version: "v1.37.0" }, "Refuse", "MinorSkipped"],
-  ["another major version", { version: "v2.0.0" }, "Refuse", "MinorSkipped"],
-  ["one is a minor version behind the cluster", planes({ c: { components: "v1.34.9" } }), "Refuse", "MinorSkipped"],
+  ["refuses an older patch version", { version: "v1.35.3" }, "Refuse", "Downgrade"],
   [
-    "minor versions compare by number",
+    "refuses a version older than the one that kubeadm recorded, even if no control plane runs that one",
+    { cluster: "v1.36.2" },
+    "Refuse",
+    "Downgrade",
+  ],
+  ["refuses an older minor version", { version: "v1.34.9" }, "Refuse", "Downgrade"],
+  [
+    "refuses when a control plane runs a later version than the desired one",
+    planes({ c: { components: "v1.36.2" } }),
+    "Refuse",
+    "Downgrade",
+  ],
+  ["refuses to skip a minor version", { version: "v1.37.0" }, "Refuse", "MinorSkipped"],
+  ["refuses another major version", { version: "v2.0.0" }, "Refuse", "MinorSkipped"],
+  [
+    "refuses when a control plane is a minor version behind the cluster",
+    planes({ c: { components: "v1.34.9" } }),
+    "Refuse",
+    "MinorSkipped",
+  ],
+  [
+    "compares minor versions as numbers, so that v1.10 follows v1.9",
     { cluster: "v1.9.0", version: "v1.10.0", workers: { nodes: 0, oldest: "", newest: "" }, ...planes(nines()) },
     "Check a",
     "Checking",
     null,
   ],
   [
-    "K23 a kubelet of a worker is later",
+    "K23 refuses when the kubelet of a worker is newer than the desired version",
     { workers: { nodes: 1, oldest: "v1.36.2", newest: "v1.36.2" } },
     "Refuse",
     "KubeletTooNew",
   ],
-  ["K23 the kubelet of a control plane is later", planes({ c: { kubelet: "v1.37.0" } }), "Refuse", "KubeletTooNew"],
   [
-    "a kubelet is three minor versions older",
+    "K23 refuses when the kubelet of a control plane is newer than the desired version",
+    planes({ c: { kubelet: "v1.37.0" } }),
+    "Refuse",
+    "KubeletTooNew",
+  ],
+  [
+    "upgrades when the kubelet of a worker is three minor versions older than the desired version",
     { workers: { nodes: 1, oldest: "v1.33.0", newest: "v1.35.4" } },
     "Upgrade Apply a",
     "Upgrading",
   ],
   [
-    "a kubelet is four minor versions older",
+    "refuses when the kubelet of a worker is four minor versions older than the desired version",
     { workers: { nodes: 1, oldest: "v1.32.11", newest: "v1.35.4" } },
     "Refuse",
     "KubeletTooOld",
   ],
   [
-    "a kubelet of a control plane is four minor versions older",
+    "refuses when the kubelet of a control plane is four minor versions older than the desired version",
     planes({ c: { kubelet: "v1.32.1" } }),
     "Refuse",
     "KubeletTooOld",
   ],
   [
-    "a kubelet of a worker is unknown",
+    "refuses when the version of a worker's kubelet is unknown",
     { workers: { nodes: 1, oldest: "", newest: "v1.35.4" } },
     "Refuse",
     "VersionUnknown",
   ],
-  ["the cluster has no workers", { workers: { nodes: 0, oldest: "", newest: "" } }, "Upgrade Apply a", "Upgrading"],
   [
-    "K23 a downgrade while one is half done: it stays cordoned",
+    "upgrades a cluster without workers",
+    { workers: { nodes: 0, oldest: "", newest: "" } },
+    "Upgrade Apply a",
+    "Upgrading",
+  ],
+  [
+    "K23 keeps a half-upgraded control plane cordoned when it refuses a downgrade",
     { version: old, cluster: desired, ...planes({ a: { ...half, ...underWay } }) },
     "Refuse",
     "Downgrade",
   ],
   [
-    "the survey has a failure",
+    "refuses with the reason of the failure when the survey failed",
     { trouble: { reason: "ComponentsMissing", message: "no ConfigMap" } },
     "Refuse",
     "ComponentsMissing",
   ],
   [
-    "fault K23 the survey has a failure, but the version was taken back, so nothing is to be upgraded",
+    "fault K23 is done despite a failed survey when all control planes already run the desired version",
     {
       trouble: { reason: "NotKubeadm", message: "no ConfigMap" },
       ...{ cluster: "", ...planes({ a: upgraded, b: upgraded, c: upgraded }) },
@@ -372,7 +444,7 @@ const refusals: Row[] = [
     "UpToDate",
   ],
   [
-    "fault K23 the survey has a failure, and one control plane is not annotated",
+    "fault K23 refuses after a failed survey when a control plane runs the version without its annotation",
     {
       trouble: { reason: "NotKubeadm", message: "no ConfigMap" },
       ...{ cluster: "", ...planes({ a: upgraded, b: upgraded, c: { ...upgraded, isAnnounced: false } }) },
@@ -381,7 +453,7 @@ const refusals: Row[] = [
     "NotKubeadm",
   ],
   [
-    "fault K23 the group of a cordoned one was moved to another NodeVersion: it serves once that has completed it",
+    "fault K23 uncordons an upgraded control plane whose group was moved to another NodeVersion",
     {
       trouble: { reason: "ControlPlaneUnknown", message: "in no group" },
       ...planes({ a: { ...upgraded, ...cordoned, group: "" } }),
@@ -390,7 +462,7 @@ const refusals: Row[] = [
     "ControlPlaneUnknown",
   ],
   [
-    "K23 the group of a half done one was moved to another NodeVersion: it stays cordoned",
+    "K23 keeps a half-upgraded control plane cordoned when its group was moved to another NodeVersion",
     {
       trouble: { reason: "ControlPlaneUnknown", message: "in no group" },
       ...planes({ a: { ...half, ...cordoned, group: "" } }),
@@ -399,13 +471,13 @@ const refusals: Row[] = [
     "ControlPlaneUnknown",
   ],
   [
-    "the survey has a failure while one is drained: it stays drained, as the failure can end by itself",
+    "keeps a drained control plane cordoned after a failed survey, because the failure can end by itself",
     { trouble: { reason: "HandsMissing", message: "no pod" }, ...planes({ a: underWay }) },
     "Refuse",
     "HandsMissing",
   ],
   [
-    "a downgrade while one is drained: it serves again",
+    "uncordons a drained control plane when it refuses a downgrade",
     { version: "v1.35.3", ...planes({ a: underWay }) },
     "Release a",
     "Downgrade",
@@ -426,7 +498,7 @@ for (const [what, differs, step, reason, check = clean] of [...order, ...approva
   });
 }
 
-Deno.test("K23 nextUpgradeStep: in any mix of states, no control plane begins beside one under way", () => {
+Deno.test("K23 nextUpgradeStep: begins no control plane while another one is in progress, whatever their states", () => {
   const states: Partial<ControlPlaneState>[] = [{}, half, underWay, { ...half, ...underWay }, upgraded];
   for (const a of states) {
     for (const b of states) {
@@ -460,7 +532,7 @@ Deno.test("nextUpgradeStep: keeps messages short, whatever the number of finding
   match(message, /"n0", "n1", "n2" and 96 more$/);
 });
 
-Deno.test("nextUpgradeStep: a half done control plane that waits is named in the status", () => {
+Deno.test("nextUpgradeStep: names a half-upgraded control plane that waits for an approval in the status", () => {
   const row = { approved: "v1.36.0", cluster: "v1.36.0", ...planes({ a: { ...underWay, components: "v1.36.0" } }) };
   const { standing: { message } } = nextUpgradeStep(surveyedUpgrade(row), clean);
   match(message, /control plane "a" is half done and stays cordoned$/);
@@ -468,7 +540,7 @@ Deno.test("nextUpgradeStep: a half done control plane that waits is named in the
 
 const several: [what: string, differs: Partial<PresentUpgrade>, said: RegExp][] = [
   [
-    "are half done",
+    "are half-upgraded",
     {
       ...{ approved: "v1.36.0", cluster: "v1.36.0" },
       ...planes({ a: { ...underWay, components: "v1.36.0" }, c: { ...cordoned, components: "v1.36.0" } }),

@@ -22,14 +22,14 @@ const refusals: [UpgradeRefusal, "Later" | "Never"][] = [
 ];
 
 for (const [reason, again] of refusals) {
-  Deno.test(`haltOfOrder: after ${reason}, Ostler tries again: ${again}`, () => {
+  Deno.test(`haltOfOrder: sets the next attempt to ${again} when a node refuses an order with ${reason}`, () => {
     const halt = haltOfOrder(order, { outcome: "Refused", reason, message: "m" });
     deepEqual([halt?.again, halt?.standing.reason], [again, "UpgradeHalted"]);
     match(halt?.standing.message ?? "", new RegExp(`^Failed to upgrade control plane "a": ${reason}: m; \\w`));
   });
 }
 
-Deno.test("haltOfOrder: an order that was carried out halts nothing, and one without a result is repeated later", () => {
+Deno.test("haltOfOrder: returns no halt for a completed order, and a later attempt for an order without a result", () => {
   const unknown: UpgradeOutcome = { outcome: "Unknown", message: "no answer" };
   deepEqual([haltOfOrder(order, { outcome: "Done", message: "" }), haltOfOrder(order, unknown)?.again], [
     undefined,
@@ -42,12 +42,12 @@ function holding(again: "Soon" | "Later" | "Never", previous: HeldUpgrade | null
   return holdUpgrade(halt, { survey: surveyedUpgrade(differs), uid: "uid-of-a", previous, now: 0 });
 }
 
-Deno.test("holdUpgrade: tries again after a minute, after ten minutes, or never", () => {
+Deno.test("holdUpgrade: sets the next attempt after one minute for Soon, after ten minutes for Later, and to none for Never", () => {
   const untils = (["Soon", "Later", "Never"] as const).map((again) => holding(again, null).until);
   deepEqual(untils, [minute, 10 * minute, null]);
 });
 
-Deno.test("holdUpgrade: six failed attempts in a row need a person; waits in between do not count", () => {
+Deno.test("holdUpgrade: waits for a person after six failed attempts in a row, and does not count short waits between the attempts", () => {
   let held: HeldUpgrade | null = null;
   const untils = [1, 2, 3, 4, 5, 6].map(() => {
     held = holding("Soon", held);
@@ -58,7 +58,7 @@ Deno.test("holdUpgrade: six failed attempts in a row need a person; waits in bet
   match((held as HeldUpgrade | null)?.standing.message ?? "", /set annotation ostler.dev\/retry-kubernetes/);
 });
 
-Deno.test("holdUpgrade: a request for another attempt begins the count anew", () => {
+Deno.test("holdUpgrade: counts attempts from one again when a person requests another attempt", () => {
   const spent = { ...holding("Later", null), tries: 6 };
   deepEqual(holding("Later", spent, { retry: "1" }).tries, 1);
   deepEqual(holding("Later", spent).tries, 7);
@@ -74,18 +74,18 @@ const changes: [what: string, differs: Parameters<typeof surveyedUpgrade>[0], is
 ];
 
 for (const [what, differs, isSame] of changes) {
-  Deno.test(`haltIn: ${isSame ? "holds" : "is over"} when ${what}`, () => {
+  Deno.test(`haltIn: ${isSame ? "keeps" : "ends"} the halt when ${what}`, () => {
     deepEqual(haltIn(surveyedUpgrade(differs), holding("Never", null)) !== null, isSame);
   });
 }
 
-Deno.test("haltIn: is over when a person has upgraded the control plane", () => {
+Deno.test("haltIn: ends the halt when a person has upgraded the control plane", () => {
   const first = haltIn(surveyedUpgrade(), holding("Never", null));
   const controlPlanes = [controlPlane("a", upgraded)];
   deepEqual([first?.ranVersion, haltIn(surveyedUpgrade({ controlPlanes }), first)], [false, null]);
 });
 
-Deno.test("haltIn: holds a control plane that runs the version and is not healthy", () => {
+Deno.test("haltIn: keeps the halt of an unhealthy control plane that already ran the version when it halted", () => {
   const survey = surveyedUpgrade({ controlPlanes: [controlPlane("a", upgraded)] });
   const first = haltIn(survey, holding("Never", null));
   deepEqual([first?.ranVersion, haltIn(survey, first) !== null], [true, true]);
@@ -98,12 +98,24 @@ const rules: [what: string, ...input: Parameters<typeof haltOfRules>, reason: st
   ["before a window", { node: "a", isUnderWay: false }, { conflict: null, windows }, 50, "OutsideWindow"],
   ["in a window", { node: "a", isUnderWay: false }, { conflict: null, windows }, 150, undefined],
   ["after all windows", { node: "a", isUnderWay: false }, { conflict: null, windows }, 500, "OutsideWindow"],
-  ["outside of windows, under way", { node: "a", isUnderWay: true }, { conflict: null, windows }, 250, undefined],
-  ["of two policies", { node: "a", isUnderWay: false }, { conflict: "a and b", windows: null }, 0, "PolicyConflict"],
+  [
+    "outside the windows when the upgrade of the control plane is in progress",
+    { node: "a", isUnderWay: true },
+    { conflict: null, windows },
+    250,
+    undefined,
+  ],
+  [
+    "when two policies conflict",
+    { node: "a", isUnderWay: false },
+    { conflict: "a and b", windows: null },
+    0,
+    "PolicyConflict",
+  ],
 ];
 
 for (const [what, plane, asked, now, reason] of rules) {
-  Deno.test(`haltOfRules: ${what}: ${reason ?? "begins"}`, () => {
+  Deno.test(`haltOfRules: returns ${reason ?? "no halt"} ${what}`, () => {
     deepEqual(haltOfRules(plane, asked, now)?.standing.reason, reason);
   });
 }

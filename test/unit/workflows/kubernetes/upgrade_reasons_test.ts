@@ -50,7 +50,7 @@ const ofRequests = [
   ...["AccessDenied", "ObjectInvalid", "CloudRefused", "ControlPlaneRefused", "EtcdAccessMissing", "InternalError"],
 ];
 
-Deno.test("upgradeReason: explains nothing that no code reports", () => {
+Deno.test("upgradeReason: has no explanation for a reason that no code reports", () => {
   const known = [...reasonsInSources(), ...ofRequests];
   deepEqual(upgradeReasons.filter((reason) => !known.includes(reason)), []);
 });
@@ -75,7 +75,7 @@ Deno.test("conditionsOfReason: names the condition of each reason that an upgrad
   deepEqual(conditionsOfReason("Renewing"), ["CertificatesRenewed"]);
 });
 
-Deno.test("upgradeReason: has sentences about the meaning, the next step and the remedy of each", () => {
+Deno.test("upgradeReason: explains each reason in whole sentences, and returns undefined for an unknown reason", () => {
   for (const reason of upgradeReasons) {
     for (const text of Object.values(upgradeReason(reason) ?? {})) match(text, /^[A-Zk].*\.$/, `${reason}: ${text}`);
   }

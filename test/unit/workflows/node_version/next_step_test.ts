@@ -15,42 +15,47 @@ const outdated: Present = {
   ...{ invalid: 0, says: "3 outdated" },
 };
 const table: [what: string, survey: Partial<Present>, step: string, reason: string][] = [
-  ["everything is up to date", { isSettled: true, says: "All 5" }, "Done", "UpToDate"],
   [
-    "everything is up to date and released: the release ends, and later groups are read first",
+    "is done when every node is up to date, and neither a release nor a hold remains",
+    { isSettled: true, says: "All 5" },
+    "Done",
+    "UpToDate",
+  ],
+  [
+    "ends the release when every node is up to date, so that groups that are added later are read first",
     { isSettled: true, isHeld: true, released: "Workers" },
     "EndRelease",
     "UpToDate",
   ],
   [
-    "K24 everything is up to date and an autoscaler is held: it is released first",
+    "K24 releases the held autoscaler before it is done when every node is up to date",
     { isSettled: true, isHeld: true },
     "LetGo",
     "UpToDate",
   ],
   [
-    "K24 an autoscaler runs: it is held before a release",
+    "K24 holds a running autoscaler before it releases a stage",
     { autoscalers: "On" },
     "Hold",
     "HoldingAutoscaler",
   ],
   [
-    "K24 the hold of the autoscaler expired in an outage: it is held again",
+    "K24 holds the autoscaler again when its hold expired during an outage",
     { autoscalers: "On", released: "Workers" },
     "Hold",
     "HoldingAutoscaler",
   ],
   [
-    "an autoscaler is off and its pods still run",
+    "waits while the pods of a disabled autoscaler still run",
     { autoscalers: "Stopping", isHeld: true },
     "Wait",
     "HoldingAutoscaler",
   ],
-  ["no autoscaler runs", {}, "Release", "Rolling"],
-  ["the stage is released", { released: "Workers" }, "Wait", "Rolling"],
-  ["only the previous stage is released", { released: "ControlPlane" }, "Release", "Rolling"],
+  ["releases the stage when no autoscaler runs", {}, "Release", "Rolling"],
+  ["waits when the stage is already released", { released: "Workers" }, "Wait", "Rolling"],
+  ["releases the stage when only the previous stage is released", { released: "ControlPlane" }, "Release", "Rolling"],
   [
-    "a group is halted",
+    "waits and reports GroupHalted when one of several scaling groups is halted",
     {
       released: "Workers",
       stages: { ControlPlane: none, Workers: { ...workers, halted: ['group "a" is halted: Bad'] } },
@@ -59,7 +64,7 @@ const table: [what: string, survey: Partial<Present>, step: string, reason: stri
     "GroupHalted",
   ],
   [
-    "every remaining group waits for a person: the autoscaler is released",
+    "releases the autoscaler when every remaining group waits for a person",
     {
       ...{ released: "Workers", isHeld: true },
       stages: { ControlPlane: none, Workers: { ...workers, atRest: 2, halted: ['group "a" is halted: Bad'] } },
@@ -68,7 +73,7 @@ const table: [what: string, survey: Partial<Present>, step: string, reason: stri
     "GroupHalted",
   ],
   [
-    "every remaining group waits for a person, and the autoscaler runs",
+    "does not hold the running autoscaler when every remaining group waits for a person",
     {
       ...{ released: "Workers", autoscalers: "On" },
       stages: { ControlPlane: none, Workers: { ...workers, atRest: 2, halted: ['group "a" is halted: Bad'] } },
@@ -77,20 +82,25 @@ const table: [what: string, survey: Partial<Present>, step: string, reason: stri
     "GroupHalted",
   ],
   [
-    "two objects have the same group, which is released",
+    "waits when two objects claim the same scaling group, which is already released",
     { released: "Workers", trouble: { reason: "GroupClaimedTwice", message: "a and b" } },
     "Wait",
     "GroupClaimedTwice",
   ],
-  ["the cloud has no such group", { trouble: { reason: "GroupMissing", message: "a" } }, "Wait", "GroupMissing"],
   [
-    "K24 a failure occurs during a rollout, and no group is in progress: the autoscaler is released",
+    "waits when the scaling group does not exist in the cloud",
+    { trouble: { reason: "GroupMissing", message: "a" } },
+    "Wait",
+    "GroupMissing",
+  ],
+  [
+    "K24 releases the autoscaler when the survey reports a failure and no group is in progress",
     { isHeld: true, released: "Workers", trouble: { reason: "CloudRefused", message: "no rights" } },
     "LetGo",
     "CloudRefused",
   ],
   [
-    "K24 a failure occurs while a group is in progress",
+    "K24 keeps the autoscaler held when the survey reports a failure while a group is in progress",
     {
       ...{ isHeld: true, released: "Workers", trouble: { reason: "GroupMissing", message: "a" } },
       stages: { ControlPlane: none, Workers: { ...workers, moving: 1 } },
@@ -99,7 +109,7 @@ const table: [what: string, survey: Partial<Present>, step: string, reason: stri
     "GroupMissing",
   ],
   [
-    "K24 a group begins despite a failure: the autoscaler is held again",
+    "K24 holds the autoscaler again when a group begins despite a failure",
     {
       ...{ autoscalers: "On", released: "Workers", trouble: { reason: "GroupMissing", message: "a" } },
       stages: { ControlPlane: none, Workers: { ...workers, moving: 1 } },
@@ -108,7 +118,7 @@ const table: [what: string, survey: Partial<Present>, step: string, reason: stri
     "GroupMissing",
   ],
   [
-    "K24, K26 all groups are done, and the version of a node is unknown: the autoscaler is released",
+    "K24, K26 releases the autoscaler when all groups are done, even if the version of a node is unknown",
     {
       ...{ isHeld: true, released: "Workers", invalid: 1, says: 'Of "w" nobody' },
       stages: { ControlPlane: none, Workers: { ...workers, done: 2, atRest: 2 } },
@@ -117,7 +127,7 @@ const table: [what: string, survey: Partial<Present>, step: string, reason: stri
     "NodesInvalid",
   ],
   [
-    "K24 all groups are done, and an abandoned PendingNode remains",
+    "K24 releases the autoscaler when all groups are done, even if an abandoned PendingNode remains",
     {
       ...{ isHeld: true, released: "Workers", says: '1 joining: PendingNode "x"' },
       stages: { ControlPlane: none, Workers: { ...workers, done: 2, atRest: 2 } },
@@ -126,7 +136,7 @@ const table: [what: string, survey: Partial<Present>, step: string, reason: stri
     "Rolling",
   ],
   [
-    "K24 all groups are done, a PendingNode remains, and the autoscaler runs",
+    "K24 does not hold the running autoscaler when all groups are done and a PendingNode remains",
     {
       ...{ autoscalers: "On", released: "Workers", says: '1 joining: PendingNode "x"' },
       stages: { ControlPlane: none, Workers: { ...workers, done: 2, atRest: 2 } },
@@ -135,7 +145,7 @@ const table: [what: string, survey: Partial<Present>, step: string, reason: stri
     "Rolling",
   ],
   [
-    "K24 groups wait for their window: the autoscaler is released until then",
+    "K24 releases the autoscaler while groups wait for their window",
     {
       ...{ isHeld: true, released: "Workers" },
       stages: { ControlPlane: none, Workers: { ...workers, atRest: 2, waiting: ['group "a" waits: OutsideWindow'] } },
@@ -144,7 +154,7 @@ const table: [what: string, survey: Partial<Present>, step: string, reason: stri
     "OutsideWindow",
   ],
   [
-    "K26 the version of a node is unknown",
+    "K26 waits while the version of a node is unknown",
     { released: "Workers", says: 'Of "w" nobody' },
     "Wait",
     "Rolling",
@@ -158,7 +168,7 @@ for (const [what, differs, step, reason] of table) {
   });
 }
 
-Deno.test("nextStep: releases workers, and reports that", () => {
+Deno.test("nextStep: releases stage Workers, and reports the release in its message", () => {
   deepEqual(nextStep(outdated), {
     ...{ step: "Release", stage: "Workers" },
     standing: { ready: "False", reason: "Rolling", message: 'Releasing stage "Workers"' },

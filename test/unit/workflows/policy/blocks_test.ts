@@ -165,7 +165,7 @@ for (const [kept, reason] of [["Skip", "OnlySkippedRemain"], ["Wait", "Protected
   });
 }
 
-Deno.test("K23 planTurn: keeps a control plane whose Kubernetes is being upgraded, and looks again by itself", () => {
+Deno.test("K23 planTurn: keeps a control plane while its Kubernetes is upgraded, and plans again after a minute", () => {
   const old = members("old", [1, "Ready", { id: "mine", kept: "Upgrading" }]);
   const turn = planTurn(situationOf([...old, ...members("new", [2, "Ready"], [1, "Held"])]));
   deepEqual([turn.blocked?.reason, turn.converged, turn.steps], ["ClusterBudget", false, []]);
@@ -173,7 +173,7 @@ Deno.test("K23 planTurn: keeps a control plane whose Kubernetes is being upgrade
   equal(turn.lookAgainAt, now + minute);
 });
 
-Deno.test("K23 planTurn: repairs a control plane under upgrade when the upgrade's slot has ended, and not before", () => {
+Deno.test("K23 planTurn: repairs an unhealthy control plane that is being upgraded only when its repair is due", () => {
   const due = (at: number): Member[] => [
     ...members("new", [1, "NotReady", { id: "mine", kept: "Upgrading", ill: { why: "", since: 0, due: at } }]),
     ...members("new", [2, "Ready"]),
@@ -183,7 +183,7 @@ Deno.test("K23 planTurn: repairs a control plane under upgrade when the upgrade'
   deepEqual(planTurn(situationOf(due(now))).steps.map(told), ["repair mine"]);
 });
 
-Deno.test("fault E16 planTurn: neither drains nor chooses a machine whose node is unclear, and reports why", () => {
+Deno.test("fault E16 planTurn: neither drains nor replaces a machine whose node another machine names too, and reports why", () => {
   const unclear = { kept: "Unclear" as const, unclear: 'machines "a" and "b" all name node "n"' };
   const leaving = members("old", [1, "Leaving", { ...ours, id: "a", node: "n", lost: true, ...unclear }]);
   for (const machines of [leaving, members("old", [1, "Ready", { id: "a", node: "n", ...unclear }])]) {
@@ -193,7 +193,7 @@ Deno.test("fault E16 planTurn: neither drains nor chooses a machine whose node i
   }
 });
 
-Deno.test("planTurn: reports SetAside when it uses up the budget, and continues with a larger budget", () => {
+Deno.test("planTurn: reports SetAside when a machine that was set aside uses up the budget, and continues with a larger budget", () => {
   const machines = [
     ...members("old", [1, "Ready"], [1, "Leaving", { ...ours, id: "stuck" }]),
     ...members("new", [2, "Ready"], [1, "Held"]),

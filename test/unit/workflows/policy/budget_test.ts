@@ -19,16 +19,16 @@ function victims(pool: Member[], difference: Difference): string[] {
 }
 
 const rows: [name: string, pool: Member[], difference: Difference, admitted: number][] = [
-  ["a number", [...members("old", [6, "Ready"])], { budget: { machines: 2 } }, 2],
+  ["a number of machines", [...members("old", [6, "Ready"])], { budget: { machines: 2 } }, 2],
   ["a percentage, rounded up", members("old", [6, "Ready"]), { budget: { machines: "20%" } }, 2],
-  ["joins", [...members("old", [6, "Ready"]), ...members("new", [1, "Booting"])], {
+  ["a joining machine", [...members("old", [6, "Ready"]), ...members("new", [1, "Booting"])], {
     ...{ budget: { machines: 3 }, busy: { joining: ["new Booting 1"], victims: ["old Ready 1"] } },
   }, 2],
-  ["leaving machines", [...members("old", [5, "Ready"], [1, "Leaving", ours]), ...members("new", [1, "Ready"])], {
+  ["a leaving machine", [...members("old", [5, "Ready"], [1, "Leaving", ours]), ...members("new", [1, "Ready"])], {
     ...{ budget: { machines: 3 }, busy: { leaving: ["old Leaving 1"] } },
   }, 2],
   [
-    "a new machine and the machine that already leaves for it as one",
+    "a new machine and the old machine that already leaves for it, counted as one",
     [...members("old", [5, "Ready"], [1, "Leaving", ours]), ...members("new", [1, "Ready"])],
     {
       ...{ budget: { machines: 3 }, busy: { joining: ["new Ready 1"] } },
@@ -37,7 +37,7 @@ const rows: [name: string, pool: Member[], difference: Difference, admitted: num
     2,
   ],
   [
-    "unhealthy machines that are not being replaced",
+    "an unhealthy machine that is not being replaced",
     [
       ...members("old", [4, "Ready"]),
       ...members("new", [1, "Ready"], [1, "NotReady", { ill: { why: "", since: 0, due: Infinity } }]),
@@ -46,7 +46,7 @@ const rows: [name: string, pool: Member[], difference: Difference, admitted: num
     2,
   ],
   [
-    "machines that are being repaired",
+    "a machine that is being repaired",
     [
       ...members("old", [4, "Ready"]),
       ...members("new", [1, "Ready"], [1, "NotReady", ill]),
@@ -54,10 +54,15 @@ const rows: [name: string, pool: Member[], difference: Difference, admitted: num
     { budget: { machines: 3 }, busy: { repairing: ["new NotReady 1"] } },
     2,
   ],
-  ["an unhealthy machine to be replaced as one", members("old", [5, "Ready"], [1, "NotReady", ill]), {}, 1],
-  ["each of two unhealthy machines separately", members("old", [4, "Ready"], [2, "NotReady", ill]), {}, 1],
   [
-    "machines set aside",
+    "an unhealthy machine that is to be replaced, counted as one",
+    members("old", [5, "Ready"], [1, "NotReady", ill]),
+    {},
+    1,
+  ],
+  ["two unhealthy machines, each counted", members("old", [4, "Ready"], [2, "NotReady", ill]), {}, 1],
+  [
+    "a machine that was set aside",
     [
       ...members("old", [4, "Ready"], [1, "Leaving", { ...ours, id: "stuck" }]),
       ...members("new", [2, "Ready"]),
@@ -68,7 +73,7 @@ const rows: [name: string, pool: Member[], difference: Difference, admitted: num
 ];
 
 for (const [name, pool, difference, admitted] of rows) {
-  Deno.test(`planTurn: counts against the budget ${name}`, () => {
+  Deno.test(`planTurn: admits as many machines as the budget leaves with ${name}`, () => {
     equal(victims([...pool, ...newcomers], difference).length, admitted);
   });
 }
@@ -86,7 +91,7 @@ Deno.test("planTurn: replaces at most budget.perZone machines of each zone", () 
   deepEqual(victims(joining, { budget: { machines: 6, perZone: 1 }, busy }), ["b0", "c4"]);
 });
 
-Deno.test("planTurn: counts leaving and unhealthy machines of a zone", () => {
+Deno.test("planTurn: counts leaving and unhealthy machines against budget.perZone", () => {
   const pool = spread.map((member) => member.id === "a2" ? { ...member, phase: "Leaving" as const } : member)
     .map((member) => member.id === "c5" ? { ...member, ...ill, marked: false } : member);
   const difference = { desired: { replicas: 5, surge: 6 }, budget: { machines: 6, perZone: 1 } };
@@ -109,7 +114,7 @@ Deno.test("planTurn: finishes a zone, also for an earlier change, before it begi
   deepEqual(victims([...pool, ...newcomers], { budget }), []);
 });
 
-Deno.test("planTurn: counts a chosen machine in its zone even if another one is now replaced first", () => {
+Deno.test("planTurn: counts a machine that was chosen for replacement in its zone, even if another machine is now to be replaced first", () => {
   const of = { ...ours, ...zone("a"), templateHash: "between", since: "2026-03-01", id: "chosen" };
   const old = members("old", [5, "Ready", zone("a")]);
   const pool = [...old, ...members("between" as "old", [1, "Ready", of]), ...newcomers];
@@ -121,7 +126,7 @@ Deno.test("planTurn: continues to the next zone past skipped machines", () => {
   deepEqual(victims([...spread, ...newcomers], { budget, situation: { skipped: ["a2", "a3"] } }), ["b0"]);
 });
 
-Deno.test("planTurn: drains as many machines as the budget allows without surge", () => {
+Deno.test("planTurn: drains as many machines as the budget allows when the surge is 0", () => {
   const pool = members("old", [3, "Ready"], [3, "Leaving", { held: true }]);
   const steps = (difference: Difference): number =>
     planTurn(situationOf(pool, { desired: { replicas: 6, surge: 0 }, ...difference })).steps.length;
@@ -131,7 +136,7 @@ Deno.test("planTurn: drains as many machines as the budget allows without surge"
   equal(steps({ situation: { paused: true } }), 0);
 });
 
-Deno.test("planTurn: drains all machines with zero replicas, whatever blocks replacements", () => {
+Deno.test("planTurn: drains all machines of a pool with zero replicas, even if windows or a quarantine block replacements", () => {
   const pool = [...members("old", [2, "Leaving", ours]), ...members("new", [1, "Leaving", ours])];
   const desired = { replicas: 0, surge: 0 };
   const all = ["leave old Leaving 1", "leave old Leaving 2", "leave new Leaving 1"];
@@ -156,6 +161,6 @@ for (
   });
 }
 
-Deno.test("lookAtWindows: is always open without windows", () => {
+Deno.test("lookAtWindows: returns always open when the policy has no windows", () => {
   deepEqual(lookAtWindows(null, 5), { open: true, opened: null, closes: null, opens: null });
 });

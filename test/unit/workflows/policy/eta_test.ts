@@ -42,7 +42,7 @@ Deno.test("etaOf: returns null without measurements, or when a person must act",
   equal(etaOf(question({ blocked: { reason: "AwaitingApproval", message: "", until: null } })), null);
 });
 
-Deno.test("usualReplacement: returns the duration that nine of ten replacements keep", () => {
+Deno.test("usualReplacement: returns the duration within which nine of ten replacements are complete", () => {
   const join = [10, 10, 10, 10, 10, 10, 10, 10, 10, 99];
   equal(usualReplacement({ join, leave: [] }), 10_000);
   equal(usualReplacement({ join: [...join, 99], leave: [5] }), 104_000);

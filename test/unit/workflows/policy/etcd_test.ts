@@ -38,14 +38,14 @@ Deno.test("planTurn: reports problems of etcd, except those of a joining machine
   equal(planTurn(planes(going, [{ says: silent }, ...doubts])).blocked?.message, `${silent}; and 1 more`);
 });
 
-Deno.test("planTurn: repairs a control plane with a problem of its own member, but not with other problems", () => {
+Deno.test("planTurn: repairs a control plane when its own member is the only problem of etcd, and not otherwise", () => {
   const machines = members("new", [2, "Ready"], [1, "NotReady", ill]);
   const own = { machine: "new NotReady 1", says: silent };
   deepEqual(seen(planTurn(planes(machines, [own])))[0], ["repair new NotReady 1"]);
   deepEqual(seen(planTurn(planes(machines, [own, { says: "etcd has no leader" }])))[0], []);
 });
 
-Deno.test("planTurn: repairs a control plane with a lost member, for which joining and leaving machines wait", () => {
+Deno.test("planTurn: repairs a control plane with a lost member while another machine joins or leaves, unless etcd has another problem", () => {
   const [lost, own] = ["old NotReady 1", { machine: "old NotReady 1", says: silent }];
   const joining = (mark: Partial<Member>): Member[] => [
     ...members("old", [2, "Ready"], [1, "NotReady", { ...ill, ...mark }]),

@@ -50,7 +50,7 @@ Deno.test("forecast: names machines that the cloud protects, and plans without t
   equal(plan().stays, undefined);
 });
 
-Deno.test("forecast: ends with unhealthy machines, with and without repairs", () => {
+Deno.test("forecast: terminates and includes unhealthy machines, whether the policy repairs machines or not", () => {
   for (const repair of [defaultRules.repair, { ...defaultRules.repair, enabled: false }]) {
     const pool = members("old", [1, "Ready"], [2, "NotReady", ill]);
     const answer = plan({ pool, desired: { replicas: 3 }, rules: { repair } });
@@ -64,7 +64,7 @@ Deno.test("forecast: assigns machines to waves", () => {
   deepEqual(answer.waves.map(({ size, soakSeconds }) => [size, soakSeconds]), [[1, 600], [2, 0]]);
 });
 
-Deno.test("forecast: adds up joins, drains and soaks, from the median to the slowest tenth", () => {
+Deno.test("forecast: estimates the duration from joins, drains and soaks, with their median and their 90th percentile", () => {
   deepEqual(plan().seconds, { low: 3 * 140, high: 3 * 160 });
   deepEqual(plan({ rules: { waves: canary } }).seconds, { low: 3 * 140 + 600, high: 3 * 160 + 600 });
   deepEqual(plan({ rules: budget(3), desired: { surge: 3 } }).seconds, { low: 140, high: 160 });
@@ -87,7 +87,7 @@ Deno.test("forecast: takes no time when the pool has converged", () => {
   deepEqual([answer.waves.map(({ size }) => size), answer.seconds, answer.blocked], [[0], { low: 0, high: 0 }, []]);
 });
 
-Deno.test("forecast: continues from the middle of a rollout", () => {
+Deno.test("forecast: returns the remaining machines when a rollout is in progress", () => {
   const pool = [
     ...members("old", [1, "Ready"], [1, "Ready", { ...ours, id: "chosen" }]),
     ...members("old", [1, "Leaving", ours]),
@@ -132,7 +132,7 @@ Deno.test("forecast: replaces one zone after another", () => {
   deepEqual(names(plan({ pool, desired: { replicas: 4 }, rules })), [["a1", "a3", "b0", "b2"]]);
 });
 
-Deno.test("forecast: returns the same hash for any time and pace", () => {
+Deno.test("forecast: returns the same hash at another time, with other measured durations, and with other times of windows", () => {
   const { hash } = plan();
   match(hash, /^[0-9a-f]{16}$/);
   equal(plan({ at: now + 5 * minute }).hash, hash);

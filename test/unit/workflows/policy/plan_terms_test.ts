@@ -75,7 +75,7 @@ Deno.test("fault E11: a rule that a later version adds with its default does not
   deepEqual(termsOf(desired, later), termsOf(desired, before));
 });
 
-Deno.test("fault E11: an approval of terms in another form holds until the plan changes again", () => {
+Deno.test("fault E11: an approval that an earlier version recorded in another form stays valid until the plan changes", () => {
   const { form: _, ...earlier } = { ...terms, hash: "of an earlier version" };
   const held = termsInForm(earlier, terms);
   deepEqual([held, isCovered(held, terms)], [terms, true]);

@@ -12,13 +12,15 @@ const three = { desired: { surge: 3 }, budget: { machines: 3 } };
 const since = { since: now, attempt: 0 };
 
 const rows: Row[] = [
-  ["admits the first new machine for the oldest machine", [...full, ...waiting], {}, [
+  ["admits the first new machine to replace the oldest machine", [...full, ...waiting], {}, [
     "admit new Held 1 for old Ready 1",
   ]],
-  ["admits one machine when one may change", [...full, ...members("new", [3, "Held"])], { desired: { surge: 3 } }, [
+  ["admits one machine with a budget of 1 and a surge of 3", [...full, ...members("new", [3, "Held"])], {
+    desired: { surge: 3 },
+  }, [
     "admit new Held 1 for old Ready 1",
   ]],
-  ["admits as many machines as may change", [...full, ...members("new", [3, "Held"])], three, [
+  ["admits three machines with a budget of 3 and a surge of 3", [...full, ...members("new", [3, "Held"])], three, [
     "admit new Held 1 for old Ready 1",
     "admit new Held 2 for old Ready 2",
     "admit new Held 3 for old Ready 3",
@@ -36,7 +38,7 @@ const rows: Row[] = [
     ["admit new Held 2 for old Ready 2"],
   ],
   [
-    "reuses the chosen machine of a deleted new machine",
+    "replaces the machine that was already chosen when its new machine was deleted",
     [...members("old", [2, "Ready"], [1, "Ready", { id: "chosen", ...ours }]), ...waiting],
     {},
     ["admit new Held 1 for chosen"],
@@ -51,7 +53,7 @@ const rows: Row[] = [
     "admit new Held 1 for old NotReady 1",
   ]],
   [
-    "adds a missing machine without a replacement",
+    "admits a missing machine without replacing another one",
     [...members("old", [2, "Ready"]), ...members("new", [2, "Held"])],
     {},
     [
@@ -59,19 +61,19 @@ const rows: Row[] = [
     ],
   ],
   [
-    "adds no machine while machine-controller may still create one of the old template",
+    "admits no machine while machine-controller may still create one of the old template",
     [...members("old", [2, "Ready"]), ...waiting],
     {},
     [],
   ],
   [
-    "drains no machine while machine-controller may remove another one for one that is not Ready",
+    "drains no machine while an old machine is not Ready, because machine-controller may remove another machine",
     [...members("old", [1, "Ready"], [1, "Joining"], [1, "Leaving", ours]), ...members("new", [2, "Ready"])],
     {},
     [],
   ],
   [
-    "chooses from the oldest template, as machine-controller does",
+    "chooses a machine of the oldest template, as machine-controller does",
     [
       ...members("old", [1, "Ready", { id: "newer", templateHash: "between", since: "2026-01-03" }]),
       ...members("old", [2, "Ready"]),
@@ -91,19 +93,19 @@ const rows: Row[] = [
     ["admit new Held 1 for newer"],
   ],
   [
-    "chooses a machine again that is not held",
+    "chooses a machine again that is marked and has no hold",
     [...members("old", [2, "Ready"], [1, "Ready", { id: "loose", marked: true }]), ...waiting],
     {},
     ["admit new Held 1 for loose"],
   ],
   [
-    "keeps the mark on a new machine that has not passed",
+    "keeps the mark on a new machine whose join is not complete",
     members("new", [2, "Ready"], [1, "Ready", { id: "young", marked: true }]),
     { busy: { joining: ["young"] }, situation: { booting: { young: since } } },
     [],
   ],
   [
-    "gives the highest attempt to the first new machine",
+    "passes the highest attempt number of failed joins to the first new machine",
     [...members("old", [1, "Ready"]), ...members("new", [3, "Held"])],
     { situation: { retries: [1, 2] } },
     ["admit new Held 1 for none, 2", "admit new Held 2 for none, 1"],
@@ -118,12 +120,14 @@ const rows: Row[] = [
       "join new Joining 1",
     ],
   ],
-  ["does not wait for a machine twice", members("new", [3, "Booting"]), { busy: { joining: ["new Booting 2"] } }, [
+  ["begins no second wait for a machine that already joins", members("new", [3, "Booting"]), {
+    busy: { joining: ["new Booting 2"] },
+  }, [
     "join new Booting 1",
     "join new Booting 3",
   ]],
   [
-    "resumes the join of a machine that is Ready but unproven",
+    "resumes the join of a Ready machine whose join is not complete",
     members("new", [3, "Ready"]),
     { situation: { booting: { "new Ready 2": { since: now, attempt: 2 } } } },
     ["join new Ready 2, 2"],
@@ -135,19 +139,19 @@ const rows: Row[] = [
     ["admit new Booting 1 for old Ready 1"],
   ],
   [
-    "only waits for a new machine if a machine is already chosen for it",
+    "chooses no second machine for a new machine that already has one to replace",
     [...members("old", [2, "Ready"], [1, "Ready", ours]), ...members("new", [1, "Booting"])],
     { situation: { booting: { "new Booting 1": since } } },
     ["join new Booting 1"],
   ],
   [
-    "drains a machine when enough other machines are proven",
+    "drains a machine when enough other machines have completed their join",
     [...members("old", [2, "Ready"], [1, "Leaving", ours]), ...members("new", [1, "Ready"])],
     {},
     ["leave old Leaving 1"],
   ],
   [
-    "keeps a machine while its new machine is unproven",
+    "keeps a machine while its new machine has not completed its join",
     [...members("old", [2, "Ready"], [1, "Leaving", ours]), ...members("new", [1, "Ready"])],
     { busy: { joining: ["new Ready 1"] }, situation: { booting: { "new Ready 1": since } } },
     [],
@@ -159,7 +163,7 @@ const rows: Row[] = [
     [],
   ],
   [
-    "releases a machine without a node at once",
+    "releases a leaving machine without a node at once",
     [...members("old", [2, "Ready"], [1, "Leaving", { id: "paper", held: true, marked: false }])].map((member) => {
       const { node: _, ...bare } = member;
       return member.id === "paper" ? bare : member;
@@ -168,7 +172,7 @@ const rows: Row[] = [
     ["leave paper"],
   ],
   [
-    "unmarks a machine that stays after an earlier change marked and held it",
+    "unmarks an up-to-date machine that an earlier change marked and held",
     members("new", [2, "Ready"], [1, "Ready", { id: "stale", ...ours }]),
     {},
     ["unmark stale"],
@@ -177,7 +181,7 @@ const rows: Row[] = [
     "admit new Held 1 for old Ready 2",
   ]],
   [
-    "unmarks a chosen machine that is now protected and has no new machine",
+    "unmarks a chosen machine without a new machine when the cloud now protects it",
     [...members("new", [1, "Ready"]), ...members("old", [1, "Ready", { id: "kept", kept: "Wait", ...ours }])],
     { desired: { replicas: 2 } },
     ["unmark kept"],
@@ -190,19 +194,19 @@ const rows: Row[] = [
     ["repair new NotReady 1"],
   ],
   [
-    "admits one machine for each removed by a repair while paused, and no other",
+    "admits only one machine, for the one that a repair removed, while the rollout is paused",
     members("new", [2, "Ready"], [2, "Held"]),
     { desired: { replicas: 4 }, situation: { paused: true, repaired: ["ill"] } },
     ["admit new Held 1 for none"],
   ],
   [
-    "admits no machine for one removed by a repair while the change is quarantined",
+    "admits no machine for one that a repair removed while the change is quarantined",
     members("new", [2, "Ready"], [1, "Held"]),
     { situation: { paused: true, quarantined: true, repaired: ["ill"] } },
     [],
   ],
   [
-    "releases a machine with a lost node even if there are not enough others",
+    "releases a leaving machine with a lost node even if not enough other machines are Ready",
     [
       ...members("old", [1, "Ready"], [1, "NotReady", ill], [1, "Leaving", { ...ours, lost: true }]),
       ...members("new", [1, "Ready"]),
@@ -217,7 +221,7 @@ const rows: Row[] = [
     ["repair new NotReady 1"],
   ],
   [
-    "does not repair a machine that is not due",
+    "does not repair an unhealthy machine before its repair is due",
     members("new", [2, "Ready"], [1, "NotReady", { ill: { why: "", since: now, due: now + minute } }]),
     {},
     [],
@@ -229,13 +233,13 @@ const rows: Row[] = [
     [],
   ],
   [
-    "repairs an old machine while replacements may not begin",
+    "repairs an unhealthy old machine outside the windows",
     [...members("old", [2, "Ready"], [1, "NotReady", ill]), ...waiting],
     { rules: { windows: [] } },
     ["repair old NotReady 1"],
   ],
   [
-    "repairs an old machine while a machine that waits for it has spent the budget",
+    "repairs an unhealthy old machine even if a leaving machine, which waits for the repair, uses up the budget",
     [
       ...members("old", [1, "Ready"], [1, "NotReady", ill], [1, "Leaving", ours]),
       ...members("new", [1, "Ready"], [2, "Held"]),
@@ -249,7 +253,7 @@ const rows: Row[] = [
     { desired: { replicas: 0, surge: 5 }, budget: { machines: 3 } },
     [],
   ],
-  ["returns no steps when all machines are as desired", members("new", [3, "Ready"]), {}, []],
+  ["returns no steps when all machines are up to date and Ready", members("new", [3, "Ready"]), {}, []],
 ];
 
 for (const [name, pool, difference, steps] of rows) {
@@ -263,14 +267,14 @@ const ends: [name: string, pool: Member[], difference: Difference, converged: bo
   ["has converged with zero replicas and zero machines", [], { desired: { replicas: 0 } }, true],
   ["has not converged while a node is not Ready", members("new", [2, "Ready"], [1, "NotReady"]), {}, false],
   ["has not converged with more machines than replicas", members("new", [4, "Ready"]), {}, false],
-  ["has not converged while a mark remains", members("new", [2, "Ready"], [1, "Ready", ours]), {}, false],
+  ["has not converged while a machine remains marked", members("new", [2, "Ready"], [1, "Ready", ours]), {}, false],
   [
     "has not converged while a machine is in progress",
     members("new", [3, "Ready"]),
     { busy: { repairing: ["x"] } },
     false,
   ],
-  ["has not converged while a machine is unproven", members("new", [3, "Ready"]), {
+  ["has not converged while a machine has not completed its join", members("new", [3, "Ready"]), {
     situation: { booting: { "new Ready 1": since } },
   }, false],
 ];

@@ -46,12 +46,12 @@ const soaked = { soakUntil: now - 1, passed: true, approved: true };
 
 const back: [name: string, story: Story, wave: WaveState, admitted: number][] = [
   [
-    "continues in the first wave that is not reached when fewer waves are listed",
+    "continues in the first incomplete wave when the policy lists fewer waves",
     { updated: 15, old: 5, wave: at(4), before: doubling, rules: listed("25%", "90%", "100%") },
     ...[at(1), 3] as const,
   ],
   [
-    "continues in the first wave that is not reached when the previous waves are unknown",
+    "continues in the first incomplete wave when the previous waves are unknown",
     { updated: 15, old: 5, wave: at(4), rules: listed("25%", "90%", "100%") },
     ...[at(1), 3] as const,
   ],
@@ -61,7 +61,7 @@ const back: [name: string, story: Story, wave: WaveState, admitted: number][] = 
     ...[at(0), 1] as const,
   ],
   [
-    "returns to the first wave that is not reached when as many larger waves are listed",
+    "returns to the first incomplete wave when the policy lists larger waves",
     { updated: 3, old: 17, wave: at(2, soaked), before: listed(1, 2, 3, "100%"), rules: listed("25%", "50%", "100%") },
     ...[at(0), 2] as const,
   ],
@@ -71,7 +71,7 @@ const back: [name: string, story: Story, wave: WaveState, admitted: number][] = 
     ...[at(1), 8] as const,
   ],
   [
-    "opens the last wave again for machines that are no longer skipped",
+    "reopens the last wave for machines that are no longer skipped",
     { updated: 18, old: 2, wave: at(2), before: listed(1, "100%"), rules: listed(1, "100%") },
     ...[at(1), 2] as const,
   ],

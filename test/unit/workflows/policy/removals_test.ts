@@ -17,7 +17,7 @@ const rows: [name: string, pool: Member[], difference: Difference, steps: string
     "admit token for old Ready 1",
   ]],
   [
-    "orders no more than the group has room for",
+    "orders no machine beyond the surge",
     [
       ...members("old", [2, "Ready"], [1, "Ready", { id: "aside" }]),
       ...members("new", [1, "Ready"]),
@@ -47,7 +47,7 @@ const rows: [name: string, pool: Member[], difference: Difference, steps: string
     [],
   ],
   [
-    "drains an unhealthy machine for a joined one while another is unhealthy",
+    "drains the unhealthy machine that a joined machine replaces while another machine is unhealthy",
     [
       ...members("old", [1, "Ready"], [1, "NotReady", { ...ill, id: "ill" }]),
       ...members("old", [1, "NotReady", { ...ill, ...ours, id: "chosen" }]),
@@ -65,19 +65,19 @@ const rows: [name: string, pool: Member[], difference: Difference, steps: string
     {},
     ["leave old Booting 1"],
   ],
-  ["drains a machine before a new one joins when there is no room", members("old", [3, "Ready"]), {
+  ["drains a machine before its new machine joins when the surge is 0", members("old", [3, "Ready"]), {
     desired: { surge: 0 },
   }, [
     "leave old Ready 1",
   ]],
-  ["drains no machine without room while paused", members("old", [3, "Ready"]), {
+  ["drains no machine while paused when the surge is 0", members("old", [3, "Ready"]), {
     ...{ desired: { surge: 0 }, situation: { paused: true } },
   }, []],
-  ["drains as many machines without room as the budget allows", members("old", [3, "Ready"]), {
+  ["drains as many machines as the budget allows when the surge is 0", members("old", [3, "Ready"]), {
     ...{ desired: { surge: 0 }, budget: { machines: 2 } },
   }, ["leave old Ready 1", "leave old Ready 2"]],
   [
-    "drains an unhealthy machine without room although it is already out",
+    "drains an unhealthy machine that itself uses up the budget when the surge is 0",
     [
       ...members("old", [2, "Ready"], [1, "NotReady", ill]),
     ],

@@ -9,7 +9,7 @@ const member: Member = {
 };
 const pool = { old: [member, { ...member, id: "n2", replaceable: undefined }] } as unknown as PoolSnapshot;
 
-Deno.test("isOwnRefusal: returns true only for reasons that a new node would not meet", () => {
+Deno.test("isOwnRefusal: returns true only for refusals that a new node would not repeat", () => {
   const own = [
     "DiskFull",
     "BootSpace",

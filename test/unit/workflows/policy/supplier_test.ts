@@ -14,7 +14,7 @@ const suppliers = "supplier.ts";
 
 for (const path of files) {
   if (path === suppliers) continue;
-  Deno.test(`policy/${path}: names no backend`, () => {
+  Deno.test(`policy/${path}: does not name machine-controller or its objects`, () => {
     const lines = readFileSync(`${policy}${path}`, "utf8").split("\n").map((line) => line.trim());
     deepEqual(lines.filter((line) => words.test(line)), []);
   });
@@ -34,11 +34,14 @@ const moves: [
 ][] = [
   ["creates as many machines as the surge", { replicas: 5, surge: 2 }, { old: [well(5)], target: well(0) }, [2, 0]],
   ["creates no more machines than the replicas", { replicas: 1, surge: 3 }, { old: [], target: well(0) }, [1]],
-  ["removes one machine for each that is Ready", { replicas: 5, surge: 2 }, { old: [well(5)], target: well(2) }, [
+  ["removes one old machine for each new machine that is Ready", { replicas: 5, surge: 2 }, {
+    old: [well(5)],
+    target: well(2),
+  }, [
     0,
     2,
   ]],
-  ["removes no machine for one that is not Ready", { replicas: 3, surge: 1 }, {
+  ["removes no old machine for a new machine that is not Ready", { replicas: 3, surge: 1 }, {
     old: [well(3)],
     target: { size: 1, ready: 0 },
   }, [
@@ -50,23 +53,23 @@ const moves: [
     target: well(1),
   }, [0, 1, 0]],
   [
-    "removes machines first that are not Ready, of any template",
+    "removes old machines of any template that are not Ready before others",
     { replicas: 3, surge: 1 },
     { old: [well(2), { size: 1, ready: 0 }], target: well(1) },
     [0, 0, 1],
   ],
-  ["removes a machine before it creates one without surge", { replicas: 3, surge: 0 }, {
+  ["removes a machine before it creates another one when the surge is 0", { replicas: 3, surge: 0 }, {
     old: [well(3)],
     target: well(0),
   }, [
     0,
     1,
   ]],
-  ["creates the next machine after a removal without surge", { replicas: 3, surge: 0 }, {
+  ["creates the next machine after a removal when the surge is 0", { replicas: 3, surge: 0 }, {
     old: [well(2)],
     target: well(0),
   }, [1, 0]],
-  ["removes surplus machines of the target", { replicas: 2, surge: 1 }, { old: [], target: well(4) }, [-2]],
+  ["removes surplus machines of the target template", { replicas: 2, surge: 1 }, { old: [], target: well(4) }, [-2]],
 ];
 
 for (const [what, wanted, batches, move] of moves) {

@@ -14,7 +14,7 @@ function steps(pool: Member[], difference: Difference = {}): string[] {
   return planTurn(situationOf(pool, { ...difference, desired, situation })).steps.map(told);
 }
 
-Deno.test("planTurn: uncordons a node of an abandoned change while it fetches the next image", () => {
+Deno.test("planTurn: uncordons a node of an abandoned change while the node fetches the next image", () => {
   const pool = members("old", [1, "Ready", { ...ours, id: "cordoned" }], [2, "Ready"]);
   deepEqual(steps(pool), ["unmark cordoned", "stage cordoned", "stage old Ready 1", "stage old Ready 2"]);
 });

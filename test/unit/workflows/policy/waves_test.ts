@@ -100,7 +100,7 @@ Deno.test("planTurn: converges only after the last soak", () => {
   equal(planTurn(situationOf(pool, { rules, situation: { wave: over } })).converged, true);
 });
 
-Deno.test("planTurn: ignores waves without a rollout", () => {
+Deno.test("planTurn: ignores the soaks of waves when no rollout has begun", () => {
   const rules = { waves: [{ upTo: "100%", soak: minute }] };
   equal(planTurn(situationOf(members("new", [3, "Ready"]), { rules, situation: { rolled: false } })).converged, true);
 });
@@ -111,7 +111,7 @@ Deno.test("planTurn: finishes a wave when only skipped machines remain", () => {
   deepEqual([turn.wave.index, turn.blocked?.reason], [1, "OnlySkippedRemain"]);
 });
 
-Deno.test("planTurn: limits drains by waves without surge", () => {
+Deno.test("planTurn: limits drains by the wave when the surge is 0", () => {
   const pool = members("old", [1, "Ready"], [2, "Leaving", { held: true }]);
   const difference: Difference = { desired: { surge: 0 }, budget: { machines: 3 }, rules: canary };
   deepEqual(planTurn(situationOf(pool, difference)).steps.map(told), ["leave old Leaving 1"]);

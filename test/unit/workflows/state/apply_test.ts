@@ -41,13 +41,13 @@ Deno.test("apply: Joined records the machine and ends its boot", () => {
   deepEqual([machines.booting, records.joins[0]?.joinedSeconds, memory.usual.join], [{}, 3, [3]]);
 });
 
-Deno.test("apply: Recreated hands the attempt to the next new machine, unless it was the last", () => {
+Deno.test("apply: Recreated passes its attempt number to the next new machine, unless no attempt is left", () => {
   const again = after(running(), taskOf("join"), { is: "Recreated", attempt: 2 });
   const last = after(running(), taskOf("join"), { is: "Recreated" });
   deepEqual([again.machines.retries, again.machines.booting, last.machines.retries], [[2], {}, []]);
 });
 
-Deno.test("apply: JoinFailed counts a machine once, at its last attempt", () => {
+Deno.test("apply: JoinFailed counts a machine as failed once, at its last attempt", () => {
   const event = { is: "JoinFailed", message: "m" } as const;
   const rollout = after(running(), taskOf("join"), { ...event, isLast: false });
   equal(rollout.machines.failures, 0);
@@ -55,18 +55,18 @@ Deno.test("apply: JoinFailed counts a machine once, at its last attempt", () => 
   deepEqual([rollout.machines.failures, reasonsOf(rollout).length], [1, 3]);
 });
 
-Deno.test("apply: FailedForGood keeps the machine and gives its change up", () => {
+Deno.test("apply: FailedForGood records the machine as failed and quarantines its change", () => {
   const rollout = after(running(), taskOf("join"), { is: "FailedForGood", message: "m" });
   deepEqual([rollout.machines.failed, rollout.memory.quarantine.map(({ specHash }) => specHash)], [["a"], ["s"]]);
   deepEqual(reasonsOf(rollout), ["Quarantined", "JoinAttemptsExhausted"]);
 });
 
-Deno.test("apply: Dropped does not count against the desired change", () => {
+Deno.test("apply: Dropped does not count a machine of an abandoned change as a failure of the desired one", () => {
   const rollout = after(running(), taskOf("join", "a", "old"), { is: "Dropped" });
   deepEqual([rollout.machines.booting, rollout.machines.failures, rollout.memory.quarantine], [{}, 0, []]);
 });
 
-Deno.test("apply: Removed counts an old machine as replaced, and no other", () => {
+Deno.test("apply: Removed counts a machine of an old template as replaced, and no machine of the desired template", () => {
   const rollout = running();
   rollout.machines.draining["d"] = { since: 1000, templateHash: "new", image: "i", kubelet: "k" };
   for (const machine of ["b", "d"]) after(rollout, taskOf("leave", machine), { is: "Removed", drainedSeconds: 5 });
@@ -74,7 +74,7 @@ Deno.test("apply: Removed counts an old machine as replaced, and no other", () =
   deepEqual([rollout.machines.draining, replaced, replacements[0]?.drainedSeconds], [{}, 1, 5]);
 });
 
-Deno.test("apply: SetAside restarts the drain timeout, and names a machine once", () => {
+Deno.test("apply: SetAside ends the drain of a machine, and lists the machine only once", () => {
   const { machines } = after(running(), taskOf("leave", "b"), { is: "SetAside" }, { is: "SetAside" });
   deepEqual([machines.setAside, machines.draining], [["b"], {}]);
 });
@@ -90,7 +90,7 @@ Deno.test("apply: WavePassed marks only the wave that was evaluated", () => {
   deepEqual(passed.map(({ waves }) => waves.current.passed), [true, false]);
 });
 
-Deno.test("apply: marks how far an update in place is, for the next run of the chain", () => {
+Deno.test("apply: records the progress of an update in place for the next run of the chain", () => {
   const boot = { id: "1", until: 9 };
   const rollout = after(
     running(),
@@ -108,13 +108,13 @@ Deno.test("apply: marks how far an update in place is, for the next run of the c
   deepEqual(rollout.machines.updating["c"], { since: 1000, templateHash: "new", image: "i", ...marks });
 });
 
-Deno.test("apply: a machine whose update failed keeps its slot only when it is out of service", () => {
+Deno.test("apply: Out keeps the slot of a machine whose update failed, and Ended gives it back", () => {
   const out = after(running(), taskOf("update", "c"), { is: "Out" });
   const ended = after(running(), taskOf("update", "c"), { is: "Ended" });
   deepEqual([out.machines.updating["c"]?.isOut, ended.machines.updating], [true, {}]);
 });
 
-Deno.test("apply: UpdateFailed stops the pool at maxFailed, and only for the desired image", () => {
+Deno.test("apply: UpdateFailed quarantines the change at maxFailed, and counts only failures of the desired image", () => {
   const event = { is: "UpdateFailed", reason: "UpdateLost", message: "m", at: 5 } as const;
   const rollout = after(running(2), taskOf("update", "c"), event);
   deepEqual([rollout.machines.failures, rollout.memory.quarantine], [1, []]);
@@ -124,13 +124,13 @@ Deno.test("apply: UpdateFailed stops the pool at maxFailed, and only for the des
   deepEqual([rollout.machines.failures, rollout.memory.quarantine.length], [2, 1]);
 });
 
-Deno.test("apply: Updated counts like a join, from the begin of the update", () => {
+Deno.test("apply: Updated ends the update of a machine and records it like a join", () => {
   const { machines, records } = after(running(), taskOf("update", "c"), { is: "Updated" });
   deepEqual([machines.updating, machines.lately["c"]?.is, machines.booting["c"]], [{}, "Updated", undefined]);
   deepEqual(records.joins.map(({ machine, image }) => [machine, image]), [["c", "i"]]);
 });
 
-Deno.test("fault E14 apply: a repair that was not needed any more replaces no machine", () => {
+Deno.test("fault E14 apply: RepairDropped removes the machine from the repaired machines, so that none is admitted for it", () => {
   const task = taskOf("repair", "ill");
   const rollout = after(running(), taskOf("repair", "other"), { is: "RepairOrdered" });
   after(rollout, task, { is: "RepairOrdered" });

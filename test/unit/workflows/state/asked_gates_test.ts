@@ -31,7 +31,7 @@ function questions(rollout: Rollout): unknown[] {
   return [join, wave].map((task) => askedGatesOf(rollout, task)?.since);
 }
 
-Deno.test("noteAskedGates: keeps the gates for the next run of the chain", () => {
+Deno.test("noteAskedGates: keeps the evaluation of gates for the next run of the chain", () => {
   const next = openRun({}, readCarried(JSON.parse(JSON.stringify(carriedState(asking()))) as object, 0));
   deepEqual([askedGatesOf(next, join), askedGatesOf(next, wave)], [asked, asked]);
 });
@@ -43,7 +43,7 @@ Deno.test("noteAskedGates: records nothing when the change of the machine was ab
   deepEqual([askedGatesOf(rollout, join), rollout.machines.booting], [null, {}]);
 });
 
-Deno.test("startClock: extends only the time of gates whose task had stopped", () => {
+Deno.test("startClock: extends the deadline only of gates whose evaluation had stopped", () => {
   const rollout = asking();
   rollout.tasks.idle = { a: Date.now() - 50 };
   for (const { subject } of [join, wave]) startClock(rollout, subject);
@@ -54,7 +54,7 @@ Deno.test("startClock: extends only the time of gates whose task had stopped", (
   deepEqual(Number(questions(rollout)[1]) >= 1050, true);
 });
 
-Deno.test("retryMachines, takeBack: gates of a machine are evaluated from the start", () => {
+Deno.test("retryMachines, takeBack: restart the evaluation of the gates of a machine", () => {
   const [retried, left] = [asking(), asking()];
   retryMachines(retried.machines);
   left.machines.dropped = left.machines.booting;
@@ -63,7 +63,7 @@ Deno.test("retryMachines, takeBack: gates of a machine are evaluated from the st
   deepEqual([retried, left].map((rollout) => askedGatesOf(rollout, join)), [null, null]);
 });
 
-Deno.test("gatesInDoubt: returns inconclusive gates without promoted ones", () => {
+Deno.test("gatesInDoubt: returns inconclusive gates, except promoted gates", () => {
   const rollout = asking();
   equal(gatesInDoubt(rollout).length, 0);
   noteAskedGates(rollout, join, { ...unclear });

@@ -5,14 +5,14 @@ import { openRun } from "../../../support/open_run.ts";
 
 const minute = 60_000;
 
-Deno.test("delay: extends the drain of an update in place, also in the next run of the chain", () => {
+Deno.test("delay: extends the drain of an update in place, and changes no update that does not drain", () => {
   const begun = { since: 1, templateHash: "new", image: "i" };
   const run = openRun({ machines: { updating: { one: { ...begun, drainSince: 5 }, two: begun } } });
   for (const machine of ["one", "two", "three"]) delay(run, machine, 100);
   deepEqual(run.machines.updating, { one: { ...begun, drainSince: 105 }, two: begun });
 });
 
-Deno.test("fault E2 startClock: counts no time in which no task worked on a machine or a wave", () => {
+Deno.test("fault E2 startClock: does not count the time in which no task worked on a machine or wave towards its deadline", () => {
   const now = Date.now();
   const [since, stopped] = [now - 10 * minute, now - 8 * minute];
   const gates = { name: "n", since, doubt: "" };
@@ -32,7 +32,7 @@ Deno.test("fault E2 startClock: counts no time in which no task worked on a mach
   deepEqual(Math.round(((updating["c"]?.boot?.until ?? 0) - now) / minute), 9);
 });
 
-Deno.test("startClock: lets no time begin in the future after a retry", () => {
+Deno.test("startClock: does not move the start of a boot into the future when a retry has reset it", () => {
   const now = Date.now();
   const run = openRun({
     machines: { booting: { a: { since: now, attempt: 0 } } },
@@ -42,7 +42,7 @@ Deno.test("startClock: lets no time begin in the future after a retry", () => {
   deepEqual(Math.round(((run.machines.booting["a"]?.since ?? 0) - now) / minute), 0);
 });
 
-Deno.test("fault E2 startClocks: counts no stopped time, and leaves what runs", () => {
+Deno.test("fault E2 startClocks: extends the deadlines of machines whose task had stopped, and no others", () => {
   const now = Date.now();
   const boot = { since: now - 10 * minute, attempt: 0 };
   const run = openRun({
@@ -54,7 +54,7 @@ Deno.test("fault E2 startClocks: counts no stopped time, and leaves what runs", 
   deepEqual([ages, run.tasks.idle], [[2, 10], {}]);
 });
 
-Deno.test("fault E2 stopClocks: stops what no task works on, and leaves what has stopped before", () => {
+Deno.test("fault E2 stopClocks: stops the clock of each machine or wave without a task, and keeps the time of those that had stopped before", () => {
   const draining = { since: 1, templateHash: "t", image: "i", kubelet: "k" };
   const run = openRun({
     machines: { booting: { a: { since: 1, attempt: 0 } }, draining: { b: draining, c: draining } },

@@ -9,7 +9,7 @@ import { openRun } from "../../../support/open_run.ts";
 const join = { machine: "b", node: "node-b", image: "i", kubelet: "k" };
 const replacement = { machine: "a", replacedBy: "b", image: "i", kubelet: "k", drainedSeconds: 1 };
 
-Deno.test("openRollout: starts empty and has to recall when there is no previous run", () => {
+Deno.test("openRollout: starts empty, and must recall earlier state, when the chain has no previous run", () => {
   const rollout = openRun();
   const { target, people, memory, waves, machines, records } = carriedState(rollout);
   equal(Math.abs(Date.now() - target.startedAt) < 10_000, true);
@@ -18,7 +18,7 @@ Deno.test("openRollout: starts empty and has to recall when there is no previous
   equal(rollout.memory.recalled, false);
 });
 
-Deno.test("openRollout: has nothing to recall after a run of the same chain", () => {
+Deno.test("openRollout: does not recall earlier state after a run of the same chain", () => {
   equal(openRun({}, carriedNow).memory.recalled, true);
 });
 
@@ -35,7 +35,7 @@ Deno.test("beginChange: resets the counters, but keeps those of the abandoned ch
   deepEqual([change, back.machines.failures, back.machines.retries, startedAt], ["s1", 2, [], 1000]);
 });
 
-Deno.test("recordJoin: measures from the start of the boot and forgets it", () => {
+Deno.test("recordJoin: measures the join from the start of the boot, and removes the record of the boot", () => {
   const booting = { b: { since: 10_000, attempt: 0 }, c: { since: 1, attempt: 0 } };
   const rollout = openRun({ machines: { booting } });
   recordJoin(rollout, { ...join, readyAt: 22_300 });
@@ -54,7 +54,7 @@ Deno.test("recordReplacement: counts all replacements, keeps the last hundred an
   deepEqual([memory.usual.leave.length, memory.usual.leave[0]], [20, 130]);
 });
 
-Deno.test("rollout: keeps the latest Events while nothing can be written", () => {
+Deno.test("rollout: keeps at most the latest fifty Events while no Event can be written", () => {
   const { view } = openRun();
   for (let nth = 0; nth < 200; nth++) tell(view, "Admitted", `m${nth}`);
   equal(view.news.length <= 50, true);

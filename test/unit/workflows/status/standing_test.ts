@@ -81,7 +81,7 @@ Deno.test("standingOf: shows a blocked drain before the running steps", () => {
   );
 });
 
-Deno.test("standingOf: names no owner of a blocking pod without one", () => {
+Deno.test("standingOf: names only the pod when a blocking pod does not have an owner", () => {
   const blockers = [{ pod: "default/bare", owner: "", why: "node unreachable" }];
   const drain = task("m-1", { kind: "leave", step: "Draining", node: "n-1", blockers });
   equal(

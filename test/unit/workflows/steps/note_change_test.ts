@@ -34,20 +34,20 @@ function commandsOf(rollout: Rollout): unknown[] {
 const kept = [["a"], true, "one", soaking, true];
 const edited = { ...desired, specHash: "of another profile" };
 
-Deno.test("fault E3: commands of people, and the waves, outlive an edit of the profile", () => {
+Deno.test("fault E3: noteChange keeps commands of people and the state of waves when the profile is edited", () => {
   const rollout = running();
   noteChange(rollout, { desired: edited, rules });
   deepEqual(commandsOf(rollout), kept);
 });
 
-Deno.test("fault E3: an edit of the profile gives failed machines fresh attempts", () => {
+Deno.test("fault E3: noteChange resets the attempts of failed machines when the profile is edited", () => {
   const rollout = running();
   noteChange(rollout, { desired: edited, rules });
   const { machines: { failed, failures, booting } } = rollout;
   deepEqual([failed, failures, Object.keys(booting)], [[], 0, ["x"]]);
 });
 
-Deno.test("fault E11: skips outlive the template that Ostler stamped, and no other one", () => {
+Deno.test("fault E11: noteChange keeps skipped machines when Ostler itself changed the template, and drops them otherwise", () => {
   const skippedAfter = (stamped: string | boolean, stamp?: string): string[] => {
     const rollout = running();
     rollout.target.stamped = stamped;
@@ -58,14 +58,14 @@ Deno.test("fault E11: skips outlive the template that Ostler stamped, and no oth
   deepEqual([skippedAfter("one", "two"), skippedAfter("one"), skippedAfter(false, "one")], [[], [], []]);
 });
 
-Deno.test("noteChange: another template ends the commands for the previous one", () => {
+Deno.test("noteChange: drops the commands for the previous template when the template changes", () => {
   const rollout = running();
   noteChange(rollout, { desired: { ...edited, templateHash: "another" }, rules });
   const { current } = rollout.waves;
   deepEqual([rollout.people.skipped, isApproved(rollout), current.index, rollout.waves.rolled], [[], false, 0, false]);
 });
 
-Deno.test("fault E3: commands to a run of an earlier version outlive its takeover", () => {
+Deno.test("fault E3: noteChange keeps commands that a run of an earlier version of Ostler accepted", () => {
   const before = running();
   const carried = carriedState(before);
   carried.target.template = "";

@@ -48,7 +48,7 @@ Deno.test("fault G13: an autoscaler cannot shrink a pool below its size while it
   deepEqual([seen(), kube.writes.length], [["1", undefined], 3]);
 });
 
-Deno.test("fault G13: the raised minimum is not above the maximum, and never below what a person set", async () => {
+Deno.test("fault G13: the minimum is raised to the pool's size or the maximum, whichever is smaller, and a larger minimum stays unchanged", async () => {
   const small = sceneOf({ [least]: "1", [most]: "2" });
   await small.report(true);
   deepEqual(small.seen(), ["2", "1 2"]);
@@ -57,7 +57,7 @@ Deno.test("fault G13: the raised minimum is not above the maximum, and never bel
   deepEqual([large.seen(), large.kube.writes], [["4", undefined], []]);
 });
 
-Deno.test("fault G13: a minimum that another client writes meanwhile is the one that is restored", async () => {
+Deno.test("fault G13: a minimum that another client writes during a rollout is the one that is restored after the rollout", async () => {
   const { report, seen, annotate } = sceneOf({ [least]: "1", [most]: "10" });
   await report(true);
   annotate({ [least]: "2" });

@@ -45,7 +45,7 @@ Deno.test("chooseMachine: leaves the hold and the mark of another controller alo
   deepEqual(annotationsOf(kube), { [hold]: "another controller", [mark]: "a person" });
 });
 
-Deno.test("chooseMachine: is moot for a deleted machine", async () => {
+Deno.test("chooseMachine: fails with MachineGone for a deleted machine", async () => {
   await rejects(chooseMachine(new FakeKube().client, target), { type: "MachineGone", nonRetryable: true });
 });
 
@@ -73,7 +73,7 @@ Deno.test("admitMachine: removes only our hold", async () => {
   deepEqual([annotationsOf(foreign), foreign.writes], [{ [hold]: "another controller" }, []]);
 });
 
-Deno.test("admitMachine: is moot for a deleted machine", async () => {
+Deno.test("admitMachine: fails with MachineGone for a deleted machine", async () => {
   await rejects(admitMachine(new FakeKube().client, target), { type: "MachineGone", nonRetryable: true });
 });
 
@@ -99,7 +99,7 @@ Deno.test("releaseMachine: sets skip-eviction on the node before it removes the 
   deepEqual(annotationsOf(kube), { [mark]: holder });
 });
 
-Deno.test("releaseMachine: leaves the node of a deleted or staying machine alone, because its name may be reused", async () => {
+Deno.test("releaseMachine: does not annotate the node of a machine that is absent, or not being deleted, because another machine may use the name", async () => {
   const kube = kubeWith({ [hold]: holder, [mark]: holder });
   await releaseMachine(kube.client, { ...target, node: "node-a" });
   deepEqual([skips(kube), annotationsOf(kube)], [undefined, { [mark]: holder }]);

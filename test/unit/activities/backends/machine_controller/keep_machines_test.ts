@@ -88,7 +88,7 @@ async function assertRefused(kube: FakeKube, why: RegExp): Promise<void> {
   deepEqual(kube.writes, []);
 }
 
-Deno.test("keepMachines: gives the set with the machines the new template, with its own label", async () => {
+Deno.test("keepMachines: writes the new template into the MachineSet that has the machines, and keeps that MachineSet's own label", async () => {
   const kube = changedPool();
   deepEqual(await keep(kube), { outcome: "Kept" });
   deepEqual(templateOf(kube, "pool-hash-1"), numbered("hash-1", template(after)));
@@ -101,7 +101,7 @@ Deno.test("keepMachines: writes nothing more until machine-controller has reacte
   deepEqual([await keep(kube), kube.writes], [{ outcome: "Pending" }, []]);
 });
 
-Deno.test("keepMachines: has nothing to do after machine-controller has reacted", async () => {
+Deno.test("keepMachines: writes nothing after machine-controller has reacted", async () => {
   const kube = changedPool();
   await keep(kube);
   for (const [nth, revision] of [["1", "3"], ["2", "2"]] as const) {

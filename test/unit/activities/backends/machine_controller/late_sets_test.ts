@@ -29,7 +29,7 @@ async function lookAfter(sets: LateSets, kube: FakeKube, seconds: number): Promi
   await sets.wake({ members, counted }, start + seconds * second);
 }
 
-Deno.test("LateSets: touches one Machine of a set that counts too few Ready nodes, and repeats that until the count is right", async () => {
+Deno.test("LateSets: annotates one Machine of a MachineSet that counts too few Ready nodes, and repeats that until the count is right", async () => {
   const kube = kubeWith("a", "b");
   count(kube, 1);
   const sets = new LateSets(kube.client, pool, start);
@@ -43,7 +43,7 @@ Deno.test("LateSets: touches one Machine of a set that counts too few Ready node
   notEqual(kube.get("machines", "a", "fleet")?.metadata.annotations?.[wakeKey], first);
 });
 
-Deno.test("LateSets: waits until machine-controller has had time to notice by itself", async () => {
+Deno.test("LateSets: writes nothing until machine-controller has had time to correct the count by itself", async () => {
   const kube = kubeWith("a", "b");
   count(kube, 1);
   const sets = new LateSets(kube.client, pool, start);

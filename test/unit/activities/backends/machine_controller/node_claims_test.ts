@@ -98,13 +98,13 @@ Deno.test("fault E16: the machine that the provider ID of the node names has joi
   }
 });
 
-Deno.test("fault E16: without a provider ID both machines are kept, and only the elder one counts as joined", async () => {
+Deno.test("fault E16: if a node without a provider ID is named by two machines, both are kept, and only the older machine has joined", async () => {
   const { a, b } = await membersOf(withTwins());
   deepEqual([a?.phase, a?.kept, b?.phase, b?.kept], ["Ready", "Unclear", "Joining", "Unclear"]);
   match(b?.unclear ?? "", /machines "fleet\/b" and "fleet\/a" all name node "node-a"/);
 });
 
-Deno.test("fault E16: a machine of another namespace that names the node counts too", async () => {
+Deno.test("fault E16: a machine in another namespace that names the same node also makes the node's machine unclear", async () => {
   const kube = withTwins();
   const other = named("other", { created: "2025-01-01T00:00:00Z" });
   kube.put("machines", { ...other, metadata: { ...other.metadata, namespace: "elsewhere" } });
@@ -125,7 +125,7 @@ Deno.test("fault E16: a node belongs to its only machine, whatever format its pr
   }
 });
 
-Deno.test("fault E16: the deletion of a machine takes neither the pods nor the Node of another machine", async () => {
+Deno.test("fault E16: the deletion of a machine neither drains nor deletes the node of another machine", async () => {
   for (const kube of [withTwins(), withTwins({ providerID: "kubermatic://x/uid-of-a" })]) {
     const order: string[] = [];
     kube.onChange = ({ type, plural, object }) => {
@@ -183,7 +183,7 @@ Deno.test("fault E16: a deletion that fails between two writes never ends the ho
   }
 });
 
-Deno.test("fault E16: a leaving machine that is released takes neither the cordon nor the Node of another machine", async () => {
+Deno.test("fault E16: the release of a machine that is being deleted neither uncordons nor deletes the node of another machine", async () => {
   const leaving = { deletionTimestamp: "2026-01-03T00:00:00Z", annotations: { [hold]: holder } };
   const release = [
     (kube: FakeKube) => spareMachine(kube.client, { pool, machine: "b", release: true }),
@@ -220,7 +220,7 @@ Deno.test("fault E16 standingOn: a node with the provider ID of two machines bel
   equal(state, "Unclear");
 });
 
-Deno.test("fault E16 standingOn: an ID of another scheme proves nothing", () => {
+Deno.test("fault E16 standingOn: a provider ID of another scheme does not show that the node belongs to another machine", () => {
   equal(standingOn({ name: "n", providerId: "y://other" }, claim()).state, "Own");
   equal(standingOn({ name: "n" }, claim()).state, "Own");
   equal(standingOn({ name: "n", providerId: "x://other" }, claim()).state, "Unclear");

@@ -52,10 +52,10 @@ for (
   const [what, fence] of [
     ["nothing", undefined],
     ["another target", released(hashOf(version))],
-    ["the stage before", released(hashOf(next), "ControlPlane")],
+    ["the previous stage", released(hashOf(next), "ControlPlane")],
   ] as const
 ) {
-  Deno.test(`boots: a group keeps what it boots when the release is for ${what}`, async () => {
+  Deno.test(`boots: a group keeps its image when the release is for ${what}`, async () => {
     const group = new GroupInMemory();
     group.ask(version, released(hashOf(version)));
     await group.backend.boots?.publish(order);

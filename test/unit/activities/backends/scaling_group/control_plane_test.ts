@@ -44,7 +44,7 @@ async function relieved({ group }: Plane, order: { isLost?: boolean; taken?: str
   return await group.backend.relieve?.({ pool, machine: "workers-1", isLost: false, taken: [], ...order });
 }
 
-Deno.test("K23 control planes: ignore a release for workers", async () => {
+Deno.test("K23 control planes: keep their target when a release is for workers only", async () => {
   const { templateHash, members } = await (await controlPlane("Workers", next)).group.backend.observe(pool);
   deepEqual([templateHash, members.filter(({ phase }) => phase === "Held")], [hashOf(version), []]);
   const released = await (await controlPlane()).group.backend.observe(pool);
@@ -73,7 +73,7 @@ Deno.test("K23 control planes: a node that an upgrade has brought to the next co
   deepEqual(other?.templateHash, hashOf({ image: version.image, components: "components-9" }));
 });
 
-Deno.test("K23, K27 control planes: one that is lost while others are upgraded is replaced", async () => {
+Deno.test("K23, K27 control planes: a control plane that is lost while others are upgraded is replaced", async () => {
   const { group } = await controlPlane("ControlPlane", version);
   group.ask(next);
   annotate(group, "workers-1", next.components);
@@ -90,7 +90,7 @@ function annotate({ kube }: GroupInMemory, node: string, components: string): vo
   found.annotations = { ...found.annotations, [marks.components]: components };
 }
 
-Deno.test("K27 control planes: a group with a wrong role is one of control planes if its cloud or nodes show that", async () => {
+Deno.test("K27 control planes: a group with the role Worker is refused if its cloud or a node shows that its machines are control planes", async () => {
   const refusal = { type: "ControlPlaneRefused", message: /its role is "Worker"/ };
   const byCloud = new GroupInMemory({ role: "ControlPlane" });
   const byNode = new GroupInMemory();
@@ -108,7 +108,7 @@ Deno.test("K27 control planes: a group with a wrong role is one of control plane
   }
 });
 
-Deno.test("control planes: are reported as such, and at most one is out whatever a policy allows", async () => {
+Deno.test("control planes: have a budget of one machine, whatever a policy allows", async () => {
   const { group } = await controlPlane();
   const spec = { selector: {}, budget: { machines: 3 } };
   group.kube.put("rolloutpolicies", { metadata: { namespace: "kube-system", name: "p" }, spec });
@@ -143,7 +143,7 @@ Deno.test("control planes: observe succeeds with inconclusive etcd when etcd doe
   }]]);
 });
 
-Deno.test("relieve: another member leads, and the snapshot of another member is kept", async () => {
+Deno.test("relieve: moves the leadership to another member, and stores a snapshot of another member", async () => {
   const plane = await controlPlane();
   deepEqual(await relieved(plane), { state: "Relieved", snapshot: null });
   deepEqual([plane.etcd.leader, plane.etcd.orders], ["m2", ["move m1"]]);
@@ -155,7 +155,7 @@ Deno.test("relieve: another member leads, and the snapshot of another member is 
   });
 });
 
-Deno.test("K27 relieve: refuses while etcd is inconclusive, and does not move the lead", async () => {
+Deno.test("K27 relieve: refuses while etcd is inconclusive, and does not move the leadership", async () => {
   const plane = await controlPlane();
   plane.etcd.silent("m3");
   const seen = await relieved(plane) as { state: string; doubts: string[] };
@@ -164,7 +164,7 @@ Deno.test("K27 relieve: refuses while etcd is inconclusive, and does not move th
   deepEqual(plane.etcd.orders, []);
 });
 
-Deno.test("relieve: accepts a lost machine with an inconclusive member, but not with another inconclusive member", async () => {
+Deno.test("relieve: accepts a lost machine whose own member does not respond, but not one more member that does not respond", async () => {
   const plane = await controlPlane();
   plane.etcd.silent("m1");
   plane.etcd.leader = "m2";
@@ -200,11 +200,11 @@ const unseen: [what: string, befall: (plane: Plane) => void, told: RegExp][] = [
   ["two members have its address", ({ group, etcd }) => {
     etcd.join("m4", group.cloud.instances()[0]?.addresses[0] ?? "", { name: "another" });
   }, /several etcd members have the machine's address/],
-  ["etcd is not seen", ({ etcd }) => {
+  ["etcd does not respond", ({ etcd }) => {
     etcd.members.length = 0;
     etcd.silence = "no response";
   }, /no response/],
-  ["etcd shows no member", ({ etcd }) => void (etcd.members.length = 0), /etcd reports no members/],
+  ["etcd reports no members", ({ etcd }) => void (etcd.members.length = 0), /etcd reports no members/],
   ["its member has another address and another name", ({ etcd: { members: [first] } }) => {
     if (first) Object.assign(first, { name: "other", peerUrls: ["https://198.51.100.1:2380"] });
   }, /etcd member "other" does not match any machine/],
@@ -271,7 +271,7 @@ function readOne({ group }: Plane): Promise<Member | undefined> {
   );
 }
 
-Deno.test("K23 control planes: a machine under upgrade is kept by its group, and not due for repair, until the slot ends", async () => {
+Deno.test("K23 control planes: a machine is neither replaced nor repaired while its Kubernetes is upgraded, until its slot of the budget ends", async () => {
   const until = Date.now() + 3_600_000;
   const member = await readOne(await upgraded(until));
   deepEqual([member?.kept, member?.ill?.due], ["Upgrading", until]);
@@ -279,7 +279,7 @@ Deno.test("K23 control planes: a machine under upgrade is kept by its group, and
   deepEqual([late?.kept, (late?.ill?.due ?? Infinity) < until], [undefined, true]);
 });
 
-Deno.test("K23 control planes: neither a cordon, nor the slot of another machine, nor a slot that ends in a year keeps a machine from repair", async () => {
+Deno.test("K23 control planes: neither a cordon, nor the upgrade slot of another machine, nor a slot that ends in a year prevents the repair of a machine", async () => {
   const until = Date.now() + 3_600_000;
   const other = await upgraded(until, { key: "workers-2" });
   const { metadata } = other.group.kube.get("nodes", "workers-1") ?? {};
@@ -290,7 +290,7 @@ Deno.test("K23 control planes: neither a cordon, nor the slot of another machine
   }
 });
 
-Deno.test("K27 relieve: a member that returns may be the last voter; it stays leader, and its own data is saved", async () => {
+Deno.test("K27 relieve: accepts the last voter if its machine will return; the member stays leader, and the snapshot is of its own data", async () => {
   const plane = await controlPlane();
   for (const member of ["m2", "m3"]) await plane.etcd.removeMember(member);
   for (const { providerId } of plane.group.cloud.instances().slice(1)) plane.group.cloud.remove(providerId, true);
@@ -306,7 +306,7 @@ Deno.test("K27 relieve: a member that returns may be the last voter; it stays le
   deepEqual([plane.etcd.leader, plane.etcd.orders], ["m1", ["snapshot beside "]]);
 });
 
-Deno.test("K27 relieve: a member that returns waits for a declared control plane without which the others are no quorum", async () => {
+Deno.test("K27 relieve: refuses a machine that will return while the cloud declares a control plane without which the other voters are no quorum", async () => {
   const plane = await controlPlane();
   const { cloud, backend } = plane.group;
   await plane.etcd.removeMember("m3"); // lost, and its replacement has not joined yet
@@ -320,7 +320,7 @@ Deno.test("K27 relieve: a member that returns waits for a declared control plane
   equal((await backend.relieve?.(order))?.state, "Relieved");
 });
 
-Deno.test("K27 relieve: a member that returns still waits for the problems of others", async () => {
+Deno.test("K27 relieve: refuses a machine that will return while the member of another machine does not respond", async () => {
   const plane = await controlPlane();
   plane.etcd.silent("m2");
   const order = { pool, machine: "workers-1", isLost: false, taken: [], returns: true as const };

@@ -33,13 +33,13 @@ function isWelcome({ group, node }: Newcomer): boolean {
   return group.kube.get("nodes", node)?.metadata.annotations?.["ostler.dev/heir-of"] === "workers-1";
 }
 
-Deno.test("K27 welcome: a node that is not a member yet has not joined", async () => {
+Deno.test("K27 welcome: a node that is not an etcd member yet has not joined", async () => {
   const all = await newcomer();
   equal(await all.group.backend.welcome({ pool, machine }), "the node is not a member of etcd yet");
   equal(isWelcome(all), false);
 });
 
-Deno.test("K27 welcome: promotes a learner that is in sync, and waits for any other", async () => {
+Deno.test("K27 welcome: promotes a learner that is in sync, and waits while a learner is not in sync", async () => {
   const all = await newcomer();
   const { etcd, group, address } = all;
   etcd.join("m4", address, { isLearner: true });

@@ -118,7 +118,7 @@ Deno.test("K11 joining: the group replaces a terminated new machine, and keeps i
   equal(group.kube.all("pendingnodes").length, 0);
 });
 
-Deno.test("K1 joining: a machine ordered for an earlier target is an old machine", async () => {
+Deno.test("K1 joining: a new machine that was ordered for an earlier target is itself outdated", async () => {
   const { group, instance } = await ordered();
   const third = { ...next, image: "image-3" };
   group.ask(third, { stage: "Workers", digest: hashOf(third) });
@@ -132,7 +132,7 @@ Deno.test("K1 joining: a machine ordered for an earlier target is an old machine
   equal(group.cloud.group("projects/p/groups/workers")?.size, 3);
 });
 
-Deno.test("K4 removal: is recognized by its name, whatever fields its record lost", async () => {
+Deno.test("K4 removal: a PendingNode that lost its annotations is recognized as a removal by its name", async () => {
   const { group, instance } = await ordered();
   group.join(instance.providerId, next);
   await group.backend.orders.release({ pool, machine: "workers-1" });

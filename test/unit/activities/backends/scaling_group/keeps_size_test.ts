@@ -33,7 +33,7 @@ async function goes(group: GroupInMemory, machine: string): Promise<void> {
 }
 
 for (const when of ["boots", "has joined"] as const) {
-  Deno.test(`group size: counts a machine of the group as surplus when the old machine is deleted while the new one ${when}`, async () => {
+  Deno.test(`group size: counts the machine that the group creates by itself as surplus when the old machine is deleted while the new machine ${when}`, async () => {
     const { group, newcomer } = await ordered();
     const join = async (): Promise<void> => {
       group.join(newcomer.providerId, next);
@@ -53,7 +53,7 @@ for (const when of ["boots", "has joined"] as const) {
   });
 }
 
-Deno.test("group size: counts a machine of the group as surplus although the removal of the deleted old one ends first", async () => {
+Deno.test("group size: counts the machine that the group creates by itself as surplus even if the removal of the deleted old machine ends first", async () => {
   const { group, newcomer } = await ordered();
   group.join(newcomer.providerId, next);
   await group.backend.welcome({ pool, machine: first });

@@ -31,25 +31,25 @@ const table: [what: string, make: () => GroupInMemory | Promise<GroupInMemory>, 
     group.ask(next, undefined);
     return group;
   }, []],
-  ["C6, C8 one is already ordered for it", async () => {
+  ["C6, C8 a new machine is already ordered for the outdated node", async () => {
     const group = outdated();
     await group.backend.orders.admit({ pool, machine: "workers-new-1", victim: "workers-1" });
     return group;
   }, []],
-  ["C7 another one is leaving", () => {
+  ["C7 one of two outdated nodes is being deleted", () => {
     const group = outdated({ size: 2 });
     group.cloud.remove("sim:///a/workers-2", true);
     return group;
   }, ["workers-new-1"]],
-  ["C13 three are outdated", () => outdated({ size: 3 }), ["workers-new-1", "workers-new-2", "workers-new-3"]],
+  ["C13 three nodes are outdated", () => outdated({ size: 3 }), ["workers-new-1", "workers-new-2", "workers-new-3"]],
   ["C9 another group has outdated nodes too: each group lists its own", () => {
     const group = outdated();
     group.cloud.create({ ...spec, id: "other", name: "other", autoscalerName: "other", size: 2 });
     for (const { providerId } of group.cloud.instances("other")) group.join(providerId, version);
     return group;
   }, ["workers-new-1"]],
-  ["C14 nodes name the group in another case", () => outdated({ id: spec.id.toUpperCase() }), ["workers-new-1"]],
-  ["some are missing, which the group makes by itself", () => {
+  ["C14 nodes name the group in upper case", () => outdated({ id: spec.id.toUpperCase() }), ["workers-new-1"]],
+  ["a machine is missing, which the group creates by itself", () => {
     const group = outdated({ size: 2 });
     const inCloud = group.cloud.group(spec.id);
     if (inCloud) inCloud.size = 3;
@@ -58,18 +58,18 @@ const table: [what: string, make: () => GroupInMemory | Promise<GroupInMemory>, 
 ];
 
 for (const [what, make, papers] of table) {
-  Deno.test(`observe: lists pending machines when ${what}`, async () =>
+  Deno.test(`observe: lists ${papers.length} pending machines when ${what}`, async () =>
     deepEqual(await papersOf(await make()), papers));
 }
 
-Deno.test("C10 observe: lists nothing for a group whose object was deleted, without a failure", async () => {
+Deno.test("C10 wanted: returns Gone when the ScalingGroup was deleted, and member returns undefined", async () => {
   const group = outdated();
   group.kube.remove("scalinggroups", "workers");
   deepEqual(await group.backend.wanted(pool, { profileNamespace: "" }), { state: "Gone" });
   deepEqual(await group.backend.member({ pool, machine: "workers-1" }), undefined);
 });
 
-Deno.test("numbers: never repeat a used number, but use skipped ones", async () => {
+Deno.test("numbers of new machines: a used number is never used again, but a skipped number is", async () => {
   const group = outdated({ size: 3 });
   await group.backend.orders.admit({ pool, machine: "workers-new-2", victim: "workers-1" });
   deepEqual(await papersOf(group), ["workers-new-1", "workers-new-3"]);

@@ -17,7 +17,7 @@ async function kept(spec?: object): Promise<(string | undefined)[]> {
   return members.filter(({ phase }) => phase !== "Held").map((member) => member.kept);
 }
 
-Deno.test("protection: a machine that its cloud protects waits, is skipped, or is replaced, by policy", async () => {
+Deno.test("protection: the policy decides whether a machine with scale-in protection delays the rollout, is skipped, or is replaced", async () => {
   deepEqual(await kept(), ["Wait", undefined, undefined]);
   deepEqual(await kept({ protectedMachines: "Wait" }), ["Wait", undefined, undefined]);
   deepEqual(await kept({ protectedMachines: "Skip" }), ["Skip", undefined, undefined]);

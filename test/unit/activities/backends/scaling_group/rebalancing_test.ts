@@ -56,7 +56,7 @@ Deno.test("fault G2: no stage is released before the cloud stopped moving machin
   deepEqual(cloud.calls, [`${spec.id} false`, `${spec.id} true`]);
 });
 
-Deno.test("fault G2: moves that a person suspended stay suspended, and groups of others are left alone", async () => {
+Deno.test("fault G2: rebalancing that a person suspended stays suspended, and groups of another NodeVersion are unchanged", async () => {
   const { group, cloud, until } = await sceneOf({ isOn: false });
   await holdRebalancing(group.client, { version: "v", until: hourMs });
   await letRebalancingGo(group.client, { version: "v" });
@@ -65,7 +65,7 @@ Deno.test("fault G2: moves that a person suspended stay suspended, and groups of
   deepEqual([until(), cloud.calls], [undefined, []]);
 });
 
-Deno.test("fault G2: a hold is recorded before the cloud is called, and only then is the call repeated", async () => {
+Deno.test("fault G2: a hold is recorded before the cloud is called, the call is retried after a failure, and only a much longer hold is recorded again", async () => {
   const { group, cloud, until } = await sceneOf();
   cloud.isDown = true;
   const hold = (time: number): Promise<void> => holdRebalancing(group.client, { version: "v", until: time });
@@ -81,7 +81,7 @@ Deno.test("fault G2: a hold is recorded before the cloud is called, and only the
   equal(until(), String(2 * hourMs));
 });
 
-Deno.test("fault G2: the moves are resumed after the end of a forgotten hold, and when the group is released", async () => {
+Deno.test("fault G2: rebalancing is resumed after the end of a forgotten hold, and when the group is released", async () => {
   const { group, cloud, until } = await sceneOf();
   await holdRebalancing(group.client, { version: "v", until: hourMs });
   await discoverScalingGroups(group.client, hourMs - 1);
@@ -151,7 +151,7 @@ Deno.test("fault G2: after a refusal for one group all others are held and resum
   equal(cloud.isOn, true);
 });
 
-Deno.test("fault G2: a group that is deleted while it is held is resumed before it is gone, and not held again", async () => {
+Deno.test("fault G2: the rebalancing of a group that is deleted during a hold is resumed before the ScalingGroup is gone, and not suspended again", async () => {
   const { group, cloud, survey } = await sceneOf();
   await holdRebalancing(group.client, { version: "v", until: hourMs });
   const uid = group.kube.get("scalinggroups", "workers")?.metadata.uid ?? "";

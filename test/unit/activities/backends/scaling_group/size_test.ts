@@ -62,41 +62,45 @@ interface Case {
 }
 
 const table: [what: string, seen: Case, declared: number][] = [
-  ["at rest the size is what is desired", { size: 3, instances: three }, 3],
+  ["a group of 3 is at rest", { size: 3, instances: three }, 3],
   [
-    "an order was given during the read, which the size includes and the records do not",
+    "an order was sent during the read, so the size includes it and the records do not",
     { size: 4, instances: three, declared: 3, isMoving: true },
     3,
   ],
-  ["another controller scales at rest, whatever was recorded", { size: 5, instances: three, declared: 3 }, 5],
+  ["another controller scales the group to 5 at rest, whatever was recorded", {
+    size: 5,
+    instances: three,
+    declared: 3,
+  }, 5],
   [
-    "one is ordered for another that still exists",
+    "a new machine is ordered for an old machine that still exists",
     { size: 4, instances: [...three, instance("4", "Creating", "n1")], orders: [order("n1", "1", "4")], declared: 3 },
     3,
   ],
   [
-    "another controller scales meanwhile",
+    "another controller adds 2 machines during a replacement",
     { size: 6, instances: [...three, instance("4", "Ready", "n1")], orders: [order("n1", "1", "4")], declared: 3 },
     5,
   ],
   [
-    "K8 unknown whether the order reached the cloud, and it did",
+    "K8 it is unknown whether the order reached the cloud, and it did",
     { size: 4, instances: three, orders: [order("n1", "1")], declared: 3 },
     3,
   ],
-  ["K8 unknown whether the order reached the cloud, and it did not", {
+  ["K8 it is unknown whether the order reached the cloud, and it did not", {
     size: 3,
     instances: three,
     orders: [order("n1", "1")],
     declared: 3,
   }, 3],
   [
-    "K9, K12 what was ordered is not shown yet",
+    "K9, K12 the cloud does not show the ordered machine yet",
     { size: 4, instances: three, orders: [order("n1", "1", "4")], declared: 3 },
     3,
   ],
   [
-    "the old one is deleted with its slot, which the cloud does not show yet",
+    "the old machine is deleted with its slot, and the cloud does not show the deletion yet",
     {
       ...{ size: 3, instances: [...three, instance("4", "Ready", "n1")], declared: 3 },
       ...{ orders: [order("n1", "1", "4")], removals: [removal("1", "1", true)] },
@@ -104,7 +108,7 @@ const table: [what: string, seen: Case, declared: number][] = [
     3,
   ],
   [
-    "the old one is being deleted",
+    "the old machine is being deleted",
     {
       ...{ size: 3, instances: [instance("1", "Terminating"), ...three.slice(1), instance("4", "Ready", "n1")] },
       ...{ orders: [order("n1", "1", "4")], removals: [removal("1", "1", true)], declared: 3 },
@@ -112,7 +116,7 @@ const table: [what: string, seen: Case, declared: number][] = [
     3,
   ],
   [
-    "K2, K14 a new machine that did not join is deleted with its slot, while the old one stays",
+    "K2, K14 a new machine that did not join is being deleted with its slot, while the old machine stays",
     {
       ...{ size: 3, instances: [...three, instance("4", "Terminating", "n1")] },
       ...{ orders: [order("n1", "1", "4")], removals: [removal("n1", "4", true)], declared: 3 },
@@ -120,17 +124,17 @@ const table: [what: string, seen: Case, declared: number][] = [
     3,
   ],
   [
-    "K2 it is deleted, and its records are not",
+    "K2 a new machine that did not join is deleted, and its records are not",
     { size: 3, instances: three, orders: [order("n1", "1", "4")], removals: [removal("n1", "4", true)], declared: 3 },
     3,
   ],
   [
-    "K11 a new machine vanished, and the group has made another in its place",
+    "K11 a new machine vanished, and the group has created another machine in its place",
     { size: 4, instances: [...three, instance("5")], orders: [order("n1", "1", "4")], declared: 3 },
     3,
   ],
   [
-    "an order was cancelled, and arrived late",
+    "an order was cancelled, and its machine arrived late",
     {
       ...{ size: 4, instances: [...three, instance("4", "Creating", "n1")], declared: 9 },
       orders: [givenUp("n1", "1", "2026-01-01T00:00:00Z")],
@@ -138,17 +142,17 @@ const table: [what: string, seen: Case, declared: number][] = [
     3,
   ],
   [
-    "an order was cancelled a moment ago, and may still arrive",
+    "an order was cancelled a moment ago, and its machine may still arrive",
     { size: 4, instances: three, orders: [givenUp("n1", "1", "2026-01-01T00:59:55Z")], declared: 3 },
     3,
   ],
   [
-    "an order was cancelled, nothing arrived, and another controller scales",
+    "an order was cancelled, its machine never arrived, and another controller adds a machine",
     { size: 4, instances: three, orders: [givenUp("n1", "1", "2026-01-01T00:00:00Z")], declared: 3 },
     4,
   ],
   [
-    "the old one is deleted by another controller, and the group makes up for it",
+    "another controller deletes the old machine, and the group replaces it by itself",
     {
       ...{ size: 4, instances: [...three.slice(1), instance("4", "Ready", "n1"), instance("5")], declared: 9 },
       orders: [order("n1", "1", "4")],
@@ -156,7 +160,7 @@ const table: [what: string, seen: Case, declared: number][] = [
     3,
   ],
   [
-    "the old one has been deleted with its slot",
+    "the old machine has been deleted with its slot",
     {
       ...{ size: 3, instances: [...three.slice(1), instance("4", "Ready", "n1")], declared: 9 },
       ...{ orders: [order("n1", "1", "4")], removals: [removal("1", "1", true)] },
@@ -164,19 +168,19 @@ const table: [what: string, seen: Case, declared: number][] = [
     3,
   ],
   [
-    "one is deleted before another is ordered",
+    "an old machine is deleted before a new machine is ordered",
     { size: 3, instances: three, removals: [removal("1", "1", false)], declared: 3 },
     3,
   ],
   [
-    "an order of the Constellation node operator without a name is part of the size",
+    "the machine that the Constellation node operator ordered without a name is part of the size",
     { size: 4, instances: [...three, instance("4")], orders: [order("4", undefined, "4")] },
     4,
   ],
 ];
 
 for (const [what, { size, instances, orders = [], removals = [], declared, isMoving = false }, wanted] of table) {
-  Deno.test(`declaredSize: ${what}`, () => {
+  Deno.test(`declaredSize: returns ${wanted} when ${what}`, () => {
     const nodes = new Map();
     const seen = { cloud: { ...group, size }, instances, records: { orders, removals }, nodes, at, isMoving };
     equal(declaredSize(seen, { declared }), wanted);

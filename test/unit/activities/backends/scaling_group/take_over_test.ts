@@ -57,7 +57,7 @@ async function replace(group: GroupInMemory, machine: string): Promise<void> {
 }
 
 for (const how of ["both nodes are marked", "only a record names the new machine"]) {
-  Deno.test(`fault G12: a group has its size again after a replacement that was half done: ${how}`, async () => {
+  Deno.test(`fault G12: a group returns to its size after a replacement that another operator left half done: ${how}`, async () => {
     const { group, heir } = half();
     if (how.startsWith("both")) {
       mark(group, "workers-1", { [`${prefix}/heir`]: heir.node });
@@ -79,7 +79,7 @@ for (const how of ["both nodes are marked", "only a record names the new machine
   });
 }
 
-Deno.test("fault G12: a pair of an older version is taken over too, and both machines are outdated", async () => {
+Deno.test("fault G12: an old and a new machine that another operator left half replaced are taken over, even if both are outdated", async () => {
   const { group, heir } = half({ image: { image: "image-1b", components: "components-1" } });
   mark(group, "workers-1", { [`${prefix}/heir`]: heir.node });
   mark(group, heir.node, { [`${prefix}/donor`]: "workers-1" });
@@ -87,7 +87,7 @@ Deno.test("fault G12: a pair of an older version is taken over too, and both mac
   equal(await wanted(group), 3);
 });
 
-Deno.test("fault G12: marks whose partner is gone are removed, and nothing is taken over", async () => {
+Deno.test("fault G12: annotations that name a node that does not exist are removed, and nothing is taken over", async () => {
   const { group, heir } = half();
   mark(group, "workers-1", { [`${prefix}/heir`]: "gone" });
   mark(group, heir.node, { [`${prefix}/donor`]: "gone" });
@@ -99,7 +99,7 @@ Deno.test("fault G12: marks whose partner is gone are removed, and nothing is ta
   deepEqual([await wanted(group), group.kube.all("pendingnodes")], [4, []]);
 });
 
-Deno.test("fault G12: control planes are not taken over", async () => {
+Deno.test("fault G12: a half-done replacement of a control plane is not taken over", async () => {
   const { group, heir } = half();
   const stored = group.kube.get("scalinggroups", "workers")?.["spec"];
   Object.assign(stored as object, { role: "ControlPlane" });

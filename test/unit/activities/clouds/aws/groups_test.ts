@@ -33,7 +33,7 @@ const unruly = [
 ];
 
 for (const { properties, says } of unruly) {
-  Deno.test(`openAws: shows a group with ${Object.keys(properties).join()}, and changes nothing in it`, async () => {
+  Deno.test(`openAws: reads a group with ${Object.keys(properties).join()}, and refuses to change it`, async () => {
     await using world = worldOf({ properties });
     const driver = await world.driver;
     equal((await driver.group(spec.id))?.size, 2);

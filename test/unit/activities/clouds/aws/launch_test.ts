@@ -30,7 +30,7 @@ for (const code of ["VcpuLimitExceeded", "InsufficientVolumeCapacity", "Reservat
   });
 }
 
-Deno.test("K8 openAws: orders again when AWS reported neither an instance nor an error", async () => {
+Deno.test("K8 openAws: fails with ApiUnavailable when AWS reports neither an instance nor an error", async () => {
   await using world = worldOf({ launchErrors: [] });
   await rejects((await world.driver).order({ group: spec.id, token: "t" }), { type: "ApiUnavailable" });
 });
@@ -63,7 +63,7 @@ function zonesIn({ cloud }: AwsWorld): string[] {
 }
 
 for (const remembersErrors of [false, true]) {
-  Deno.test(`fault G7: openAws attempts the next zone after a full one, with remembered errors: ${remembersErrors}`, async () => {
+  Deno.test(`fault G7: openAws launches in the next zone when a zone is full (AWS repeats errors for a token: ${remembersErrors})`, async () => {
     await using world = worldOf({ remembersErrors });
     world.stub.ground.fullZones = ["eu-west-1a"];
     const answer = await (await world.driver).order({ group: spec.id, token: "t" });
@@ -71,7 +71,7 @@ for (const remembersErrors of [false, true]) {
     deepEqual([answer.instance.zone, zonesIn(world)], ["eu-west-1b", ["eu-west-1b"]]);
   });
 
-  Deno.test(`fault G7: openAws attempts a zone again once it has capacity, with remembered errors: ${remembersErrors}`, async () => {
+  Deno.test(`fault G7: openAws launches in a zone that was full once the zone has capacity (AWS repeats errors for a token: ${remembersErrors})`, async () => {
     await using world = worldOf({ remembersErrors });
     const order = { group: spec.id, token: "t", journal: new Pages() };
     world.stub.ground.fullZones = spec.zones;
@@ -116,7 +116,7 @@ for (const fault of ["CutAfter", "CutBefore"] as const) {
   }
 }
 
-Deno.test("fault G7: openAws waits while neither the token nor the list of instances is certain", async () => {
+Deno.test("fault G7: openAws launches nothing while AWS may have forgotten the token and may not list the new instance yet", async () => {
   await using world = worldOf({ lagMs: 60_000 });
   const journal = new Pages();
   const driver = await world.driver;
@@ -132,7 +132,7 @@ Deno.test("fault G7: openAws waits while neither the token nor the list of insta
   equal(zonesIn(world).length, 1);
 });
 
-Deno.test("fault G7: openAws takes no instance of another order, zone or time for the one of an old attempt", async () => {
+Deno.test("fault G7: openAws does not use an instance of another order, zone or time as the result of an old attempt", async () => {
   await using world = worldOf();
   const journal = new Pages(textOf({ number: 1, open: { zone: "eu-west-1a", since: Date.now() - 3_600_000 } }));
   const group = world.cloud.group(spec.id);
@@ -242,7 +242,7 @@ Deno.test("fault G7: openAws closes the journal of an attempt that launched noth
   deepEqual([journal.text, zonesIn(world)], ["1", []]);
 });
 
-Deno.test("fault G7: attempts reads only what it wrote", () => {
+Deno.test("fault G7: attemptsIn reads what was written, and reads any other text as no attempts", () => {
   for (const text of ["", "x", "1 a", "-1", "1 a b", "99999999999"]) {
     deepEqual(attemptsIn(text), { number: 0, open: undefined });
   }

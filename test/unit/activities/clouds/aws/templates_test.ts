@@ -5,7 +5,7 @@ import type { Driver } from "../../../../../activities/clouds/driver.ts";
 import { spec, worldOf } from "../../../../support/clouds/aws_world.ts";
 
 for (const booted of ["image-1", "resolve:ssm:/images/workers"]) {
-  Deno.test(`K17 openAws: boots no image from a parameter, whose value may change, in place of ${booted}`, async () => {
+  Deno.test(`K17 openAws: refuses to replace image ${booted} by a Systems Manager parameter, whose value may change`, async () => {
     await using world = worldOf({ groups: [{ ...spec, template: { ...spec.template, image: booted } }] });
     const ensured = (await world.driver).ensureImage({ group: spec.id, image: "resolve:ssm:/images/workers" });
     await rejects(ensured, {
@@ -16,7 +16,7 @@ for (const booted of ["image-1", "resolve:ssm:/images/workers"]) {
   });
 }
 
-Deno.test("K9, K17 openAws: sets no template that EC2 does not show yet, and makes no second one", async () => {
+Deno.test("K9, K17 openAws: sets no template version that EC2 does not show yet, and makes no second version", async () => {
   await using world = worldOf();
   const driver = await world.driver;
   world.stub.ground.shownVersions = 1;
@@ -106,7 +106,7 @@ Deno.test("fault G11: openAws deletes old versions also of a group with a mixed 
   deepEqual(deleted(world), ["2"]);
 });
 
-Deno.test("fault G11: openAws boots no old version again that a discovery may be deleting, but a new copy", async () => {
+Deno.test("fault G11: openAws boots a new copy of an old version that a discovery may be deleting", async () => {
   await using world = worldOf();
   const { driver } = await manyVersions(world);
   const booted = async (image: string): Promise<string> =>

@@ -14,11 +14,11 @@ async function list({ requestMs, signal }: { requestMs: number; signal?: AbortSi
 
 const late = { message: "the credentials were not issued in time" };
 
-Deno.test("fault G6: a request of Azure ends at its timeout while its token is fetched", async () => {
+Deno.test("fault G6: a request to Azure ends at its timeout, even while its token is fetched", async () => {
   await rejects(list({ requestMs: 50 }), late);
 });
 
-Deno.test("fault G6: a request of Azure ends with the signal of its process while its token is fetched", async () => {
+Deno.test("fault G6: a request to Azure ends with the signal of its process, even while its token is fetched", async () => {
   const ended = new AbortController();
   setTimeout(() => ended.abort(), 50);
   await rejects(list({ requestMs: 60_000, signal: ended.signal }), late);

@@ -63,7 +63,7 @@ async function story(world: World, random: () => number): Promise<number> {
 }
 
 for (let seed = first; seed < first + stories; seed++) {
-  Deno.test(`K16, K22 openAzure: loses and doubles nothing while others change the size, seed ${seed}`, async () => {
+  Deno.test(`K16, K22 openAzure: loses and duplicates no instance while other clients change the size, seed ${seed}`, async () => {
     await using world = worldOf({ groups: [{ ...spec, max: 90 }] });
     const more = await story(world, randomOf(seed));
     const { size, alive, tokens } = truthOf(world);

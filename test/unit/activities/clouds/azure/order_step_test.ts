@@ -44,8 +44,16 @@ const cases: { title: string; sight: Sight; step: Step }[] = [
     step: { do: "Tell", id: 3 },
   },
   { title: "waits for an instance that is not shown", sight: sight({ ids: [1, 2], size: 3 }), step: none },
-  { title: "returns the first new one", sight: sight({ ids: [4, 2, 3, 1], size: 4 }), step: { do: "Tell", id: 3 } },
-  { title: "returns no older instance", sight: sight({ ids: [1, 2, 100, 101], size: 4 }), step: none },
+  {
+    title: "returns the first new instance",
+    sight: sight({ ids: [4, 2, 3, 1], size: 4 }),
+    step: { do: "Tell", id: 3 },
+  },
+  {
+    title: "returns no instance that is older than the order",
+    sight: sight({ ids: [1, 2, 100, 101], size: 4 }),
+    step: none,
+  },
   {
     title: "returns no instance of another order",
     sight: sight({ ids: [1, 2, 3, 4], size: 4, orders: { 3: "u" } }),
@@ -82,7 +90,7 @@ const cases: { title: string; sight: Sight; step: Step }[] = [
     step: { do: "Withdraw", size: 2, says: "full" },
   },
   {
-    title: "withdraws nothing that may only be not shown yet",
+    title: "withdraws no order while Azure may only not show its instance yet",
     sight: sight({ ids: [1, 2], size: 3, lack: "full" }),
     step: none,
   },

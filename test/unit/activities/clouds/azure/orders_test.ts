@@ -81,7 +81,7 @@ for (const { title, meddle, left } of meddlings) {
   });
 }
 
-Deno.test("K16 openAzure: returns no other instance for one that came and was deleted", async () => {
+Deno.test("K16 openAzure: returns the instance of an order even after its deletion, and no other instance", async () => {
   await using world = worldOf();
   const driver = await world.open();
   await cutOff(world, driver);
@@ -220,7 +220,7 @@ Deno.test("fault G14: openAzure places the next order once Azure has completed t
   deepEqual([truthOf(world).size, truthOf(world).tokens], [4, ["a", "b"]]);
 });
 
-Deno.test("fault G14: openAzure reports a change that lasts as unavailable, and orders nothing", async () => {
+Deno.test("fault G14: openAzure fails with ApiUnavailable, and orders nothing, while another change of the scale set lasts", async () => {
   await using world = worldOf({ workMs: 3_600_000, lagMs: 0, patienceMs: 300 });
   const driver = await world.open();
   await driver.order({ group, token: "a" });
@@ -228,7 +228,7 @@ Deno.test("fault G14: openAzure reports a change that lasts as unavailable, and 
   deepEqual([truthOf(world).size, truthOf(world).tokens], [3, ["a"]]);
 });
 
-Deno.test("fault G6: openAzure leaves a failed instance to its own order, which was answered while the instance was created", async () => {
+Deno.test("fault G6: openAzure does not remove the failed instance of another order, whose caller removes it", async () => {
   await using world = worldOf();
   const driver = await world.open();
   equal(idIn(await driver.order({ group, token: "t" })), providerIdOf(3));
@@ -240,7 +240,7 @@ Deno.test("fault G6: openAzure leaves a failed instance to its own order, which 
   deepEqual([truthOf(world).size, truthOf(world).alive], [3, 3]);
 });
 
-Deno.test("K10 openAzure: leaves an order of another process alone that was opened meanwhile", async () => {
+Deno.test("K10 openAzure: does not change an order that another process opened in the meantime", async () => {
   await using world = worldOf();
   const driver = await world.open();
   await cutOff(world, driver);

@@ -48,7 +48,7 @@ Deno.test("K10 openAzure: replaces a removed machine when there is capacity agai
   deepEqual([truthOf(world).size, truthOf(world).alive], [2, 2]);
 });
 
-Deno.test("openAzure: does not replace a machine that is to shrink its set after all", async () => {
+Deno.test("openAzure: does not replace a machine when an interrupted removal is repeated as one that shrinks the scale set", async () => {
   await using world = worldOf();
   const driver = await world.open();
   const removal = { group, providerId: providerIdOf(1) };
@@ -59,7 +59,7 @@ Deno.test("openAzure: does not replace a machine that is to shrink its set after
   deepEqual([truthOf(world).size, truthOf(world).alive], [1, 1]);
 });
 
-Deno.test("K7 openAzure: deletes once when Azure does not confirm at once, and replaces the machine then", async () => {
+Deno.test("K7 openAzure: deletes a machine once although Azure confirms the deletion late, and then replaces the machine", async () => {
   await using world = worldOf({ workMs: 0, lateMs: 700 });
   const driver = await world.open();
   const raised: number[] = [];
@@ -106,7 +106,7 @@ Deno.test("K7 openAzure: removes nothing from another set", async () => {
   equal(world.cloud.group(other.id)?.size, 2);
 });
 
-Deno.test("fault G6: openAzure records the instance of the latest order before it is removed, and orders no other", async () => {
+Deno.test("fault G6: openAzure records the instance of the latest order before it removes the instance, and orders no other instance", async () => {
   await using world = worldOf();
   const driver = await world.open();
   await driver.order({ group, token: "t" });

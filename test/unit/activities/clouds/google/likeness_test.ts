@@ -3,7 +3,7 @@ import { nameLike } from "../../../../../activities/clouds/google/templates.ts";
 
 const properties = { machineType: "n2-standard-4" };
 
-Deno.test("S4 templates: a name depends on origin and content, however often a template is copied", () => {
+Deno.test("S4 templates: the name of a copy depends on the original's name and on the content, however often it is copied", () => {
   const first = nameLike({ name: "workers-template" }, properties);
   match(first, /^workers-template-o[0-9a-f]{12}$/);
   equal(nameLike({ name: first }, properties), first, "Names must not grow, and the same template must be made once");

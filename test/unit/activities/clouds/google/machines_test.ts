@@ -1,7 +1,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { image1, image2, open, spec } from "../../../../support/clouds/google_world.ts";
 
-Deno.test("openGoogle: reads the disks of a machine once, and again for another machine with its name", async () => {
+Deno.test("openGoogle: reads the disks of a machine once, and again for another machine with the same name", async () => {
   await using world = open();
   const driver = await world.driver;
   const seen = async (): Promise<unknown[]> => {

@@ -89,7 +89,7 @@ Deno.test("K17 openGoogle: does not set the template of a group that another cli
   equal(world.cloud.group(spec.id)?.boots.fields.image, image1);
 });
 
-Deno.test("K17 openGoogle: reports what a group boots in the end, and not what was requested", async () => {
+Deno.test("K17 openGoogle: fails with ApiUnavailable when the group still boots another template after the request", async () => {
   const template = `projects/p-1/global/instanceTemplates/workers`;
   await using world = open({ manager: () => ({ versions: [{ instanceTemplate: template }] }) });
   await rejects((await world.driver).ensureImage({ group: spec.id, image: image2 }), {
@@ -134,7 +134,7 @@ Deno.test("fault G5: outputs lists exactly the fields that Google's API descript
   }
 });
 
-Deno.test("fault G5: openGoogle sends no output back, neither of a group's version nor of its template", async () => {
+Deno.test("fault G5: openGoogle sends no output-only field to Google, neither of a group's version nor of its template", async () => {
   const disk = {
     boot: true,
     architecture: "X86_64",

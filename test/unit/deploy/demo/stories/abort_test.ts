@@ -19,19 +19,19 @@ function given(...looks: object[][]): { cluster: Cluster; checks: Checklist; wai
   return { cluster, checks: new Checklist({ say: () => {} }), waits };
 }
 
-Deno.test("checkTaints: waits for the taint that kube-controller-manager removes a moment after the uncordon", async () => {
+Deno.test("checkTaints: waits until kube-controller-manager removes the taint shortly after an uncordon", async () => {
   const { cluster, checks } = given([taint], [taint], []);
   await checkTaints({ cluster, checks });
   assert.deepEqual(checks.all.map(({ ok, detail }) => [ok, detail]), [[true, "[]"]]);
 });
 
-Deno.test("Cluster.settled: returns the last read when others do not act in time", async () => {
+Deno.test("Cluster.settled: returns the last value that it read when the wanted value does not appear in time", async () => {
   const { cluster } = given([taint]);
   const look = async (): Promise<number> => (await cluster.list("/api/v1/nodes")).length;
   assert.equal(await cluster.settled("no node", { look, wanted: 0 }, 0.1), 1);
 });
 
-Deno.test("Cluster.settled: ends when the demo does", async () => {
+Deno.test("Cluster.settled: rejects with the reason when the demo ends", async () => {
   const { cluster, waits } = given([taint]);
   const look = async (): Promise<number> => (await cluster.list("/api/v1/nodes")).length;
   const waiting = cluster.settled("no node", { look, wanted: 0 });

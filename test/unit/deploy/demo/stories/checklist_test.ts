@@ -7,7 +7,7 @@ function checklist(): { checks: Checklist; said: string[] } {
   return { checks: new Checklist({ say: (text) => void said.push(text) }), said };
 }
 
-Deno.test("Checklist.equal: keeps a promise only when both are equal, and shows what was read instead", () => {
+Deno.test("Checklist.equal: passes a check only when both values are equal, and otherwise shows both", () => {
   const { checks, said } = checklist();
   checks.equal("machines lost", { seen: [], wanted: [] });
   checks.equal("image", { seen: "img:2", wanted: "img:1" });
@@ -20,7 +20,7 @@ Deno.test("Checklist.equal: keeps a promise only when both are equal, and shows 
   assert.deepEqual(said[1], "  ✗ image: img:2, not img:1");
 });
 
-Deno.test("storyText: lists every check with its sign, and counts the broken ones", () => {
+Deno.test("storyText: lists every check with its result, and counts the failed checks", () => {
   const report: StoryReport = {
     ...{ ok: false, story: "pdb", seed: 1, replicas: 3, seconds: 12.34, webUi: "", gaps: ["nobody looked"] },
     violations: [{ at: "t", property: "machines", message: "There were 5 machines", names: ["a"] }],
@@ -33,7 +33,7 @@ Deno.test("storyText: lists every check with its sign, and counts the broken one
   assert.match(storyText({ ...report, ok: true }), /All checks passed \(12.3 s\)$/);
 });
 
-Deno.test("observerChecks: copies the results of the observer, and counts a gap as broken", () => {
+Deno.test("observerChecks: turns each result of the observer into a check, and a gap in a watch into a failed check", () => {
   const observed = {
     ...{ ok: false, armedAt: "t", resumes: 0, events: 1, violations: [], lives: [], gaps: ["g"] },
     readyNodes: { min: 2, wanted: 3, ok: false },

@@ -12,11 +12,11 @@ const lives: MachineLife[] = [
 ];
 const before = ["pool-aaa-11111", "pool-aaa-22222"];
 
-Deno.test("machine groups: new machines have another template and an instance; pending and scaled-up ones are excluded", () => {
+Deno.test("machine groups: returns as new the machines with a new template and an instance, and excludes pending machines and machines of a scale-up", () => {
   assert.deepEqual(newcomers(lives, before).map(({ name }) => name), ["pool-bbb-44444"]);
 });
 
-Deno.test("livingOf: excludes machines that never were Ready and deleted ones", () => {
+Deno.test("livingOf: excludes deleted machines, and machines that never were Ready", () => {
   assert.deepEqual(livingOf(lives), ["pool-aaa-22222", "pool-aaa-33333"]);
 });
 
@@ -25,7 +25,7 @@ Deno.test("lostOf: returns the named machines that are deleted", () => {
   assert.deepEqual(lostOf(lives, ["pool-aaa-22222"]), []);
 });
 
-Deno.test("between: a missing time satisfies no comparison", () => {
+Deno.test("between: returns a number that satisfies no comparison when a time is missing", () => {
   assert.equal(between("2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"), 1000);
   assert.equal(between(undefined, seenAt) >= 0 || between(seenAt, undefined) < 0, false);
 });

@@ -9,7 +9,7 @@ const cluster = { apiServer: "https://192.0.2.1:6443", caPem: testCa };
 const instance = { node: "blue-7", providerId: "sim:///b/blue-7", zone: "b" };
 const kubeletUnit = "/etc/systemd/system/kubelet.service";
 
-Deno.test("userData: has the components' kubelet, provider id and zone, and the ticket in one file", async () => {
+Deno.test("userData: has the kubelet version, provider ID and zone of the instance, and the bootstrap ticket in only one file", async () => {
   const settings = { OSTLER_BINARIES_URL: "http://192.0.2.2" };
   const files = await nodeFiles({ kubelet: "1.35.3", cluster, settings, annotations: {} });
   await closeTemplateEngines();

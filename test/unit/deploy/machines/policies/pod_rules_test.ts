@@ -35,7 +35,7 @@ Deno.test("podRules: applies a policy without types to both directions when it h
   assert.equal(chain(lines, `POD-INGRESS-${client}`).length, 1);
 });
 
-Deno.test("podRules: finds peers by pod and namespace, and a named port on the called pod", () => {
+Deno.test("podRules: finds peers by pod selector and namespace selector, and a named port on the destination pod", () => {
   const inside = { from: [{ podSelector: { matchLabels: { app: "client" } } }], ports: [{ port: "metrics" }] };
   const outside = {
     from: [{ namespaceSelector: { matchLabels: { team: "b" } } }],
@@ -48,7 +48,7 @@ Deno.test("podRules: finds peers by pod and namespace, and a named port on the c
   ]);
 });
 
-Deno.test("podRules: excludes the excepted ranges of a policy", () => {
+Deno.test("podRules: excludes the ranges in ipBlock.except of a policy", () => {
   const to = [{ ipBlock: { cidr: "10.0.0.0/30", except: ["10.0.0.1/32", "10.0.0.2/31"] } }];
   const lines = rulesOf([{ podSelector: {}, egress: [{ to }] }]);
   assert.deepEqual(chain(lines, `POD-EGRESS-${web}`).slice(0, -1), ["-d 10.0.0.0/32 -j RETURN"]);

@@ -11,6 +11,6 @@ Deno.test("blockersText: names the first pod, its owner and the cause, and count
   equal(blockersText([]), "");
 });
 
-Deno.test("blockersText: leaves out the owner of a pod without one", () => {
+Deno.test("blockersText: names only the pod when the pod does not have an owner", () => {
   equal(blockersText([bare]), 'pod "default/bare" (node "n" is unreachable)');
 });

@@ -41,7 +41,7 @@ const phases: [Phase, string[]][] = [
 ];
 
 for (const [phase, expected] of phases) {
-  Deno.test(`conditions: ${expected.join(", ") || "none"} is True, none is missing when the phase is ${phase}`, () => {
+  Deno.test(`conditions: has all types, and only ${expected.join(", ") || "none"} is True, when the phase is ${phase}`, () => {
     deepEqual(holding({ phase }), expected);
     deepEqual(conditions(told({ phase })).map(({ type }) => type), types);
   });
@@ -49,7 +49,12 @@ for (const [phase, expected] of phases) {
 
 const facts: [name: string, difference: Partial<Told>, expected: string[], message: string][] = [
   ["a pause", { paused: { by: "ada", reason: "incident 12", since: 0 } }, ["Paused"], "Paused by ada: incident 12"],
-  ["what blocks", { blocked: { reason: "Soaking", message: "until ten" } }, ["Progressing", "Blocked"], "until ten"],
+  [
+    "the reason of a block",
+    { blocked: { reason: "Soaking", message: "until ten" } },
+    ["Progressing", "Blocked"],
+    "until ten",
+  ],
   ["a rollback", { phase: "RolledBack", left }, ["RolledBack"], bad.reason],
   ["an earlier rollback", { phase: "Converged", left }, ["Ready", "RolledBack"], bad.reason],
   [

@@ -83,7 +83,7 @@ Deno.test("details: shows no estimated end when a person or a pod must act first
   ok(!details(pool, progress({ phase: "RolledBack" })).includes("Wave"));
 });
 
-Deno.test("details: shows what to change elsewhere, also after the end of the run", () => {
+Deno.test("details: shows what a person must do, also after the end of the run", () => {
   tells({ reason: "PodsRemaining" }, "**What to do** Let the pods listed above move");
   const back = { phase: "RolledBack" as const, reason: "RolledBack", message: `All machines run ${"x".repeat(100)}` };
   tells(back, "## RolledBack\n\nAll machines run xxx", "**What to do** The failed spec is quarantined");
@@ -134,13 +134,13 @@ Deno.test("details: shows the decisions of people and failures", () => {
 });
 
 const waysToAct: [string, Partial<Progress>, string[]][] = [
-  ["going on", {}, ["pause", "abort"]],
+  ["in progress", {}, ["pause", "abort"]],
   ["paused", { paused: true }, ["resume", "abort"]],
   ["halted", { phase: "Halted", reason: "Quarantined" }, ["retry", "abort"]],
-  ["an inconclusive gate", { phase: "Halted", reason: "GateInconclusive" }, ["promote", "retry", "abort"]],
-  ["a soak", { waves: [{ upTo: 12, state: "Soaking" }] }, ["promote", "pause", "abort"]],
+  ["halted by an inconclusive gate", { phase: "Halted", reason: "GateInconclusive" }, ["promote", "retry", "abort"]],
+  ["soaking", { waves: [{ upTo: 12, state: "Soaking" }] }, ["promote", "pause", "abort"]],
   [
-    "going back",
+    "rolling back",
     { phase: "RollingBack", rollBack: { kind: "Abort", by: "b", reason: "", revision: "2" } },
     ["pause"],
   ],
@@ -149,7 +149,7 @@ const waysToAct: [string, Partial<Progress>, string[]][] = [
 ];
 
 for (const [name, overrides, verbs] of waysToAct) {
-  Deno.test(`details: shows the commands that apply: ${name}`, () => {
+  Deno.test(`details: shows only the commands that apply when the rollout is ${name}`, () => {
     const page = details(pool, progress(overrides));
     const found = [...page.matchAll(/`ostler (\w+) pool -n fleet`/g)].map(([, verb]) => verb);
     equal(found.join(), verbs.join());
@@ -216,12 +216,12 @@ Deno.test("details: fits into 4 KB and into a URL, whatever its content", () => 
   ok(encodeURIComponent(page).length <= 7500, `${encodeURIComponent(page).length} characters in a URL`);
 });
 
-Deno.test("details: shows neither kubelet nor config when the pool has none", () => {
+Deno.test("details: shows neither kubelet nor config when the target has neither", () => {
   const target = { generation: 7, revision: "3", image: "image-2", kubelet: "", configDigest: "" };
   tells({ target }, "**Target** image `image-2`, revision 3 (generation 7); policy `fleet/canary`");
 });
 
-Deno.test("details: shows the members of etcd, the leader, and the checks that keep control planes", () => {
+Deno.test("details: shows the members of etcd, the leader, and the problems that keep control planes from being replaced", () => {
   const seats = [
     { name: "cp-1", machine: "control-1", role: "Leader" as const, isWell: true, version: "3.6.8" },
     { name: "cp-2", role: "Learner" as const, isWell: false, version: "" },

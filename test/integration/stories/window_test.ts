@@ -1,3 +1,0 @@
-import { testStory } from "./told_story.ts";
-
-testStory("window");
