@@ -48,7 +48,7 @@ export function completionOf({ nodes, joins, leaves }: NodeCounts, limit = 1): C
 }
 
 const wordsOf: Record<NodeClass, string> = {
-  ...{ outdated: "outdated", donors: "outdated with a replacement", heirs: "that replace another node" },
+  ...{ outdated: "outdated", donors: "outdated with a replacement", heirs: "replacing another node" },
   ...{ awaitingAnnotation: "awaiting annotation", obsolete: "obsolete" },
   ...{ upToDate: "up to date", mints: "new", invalid: "invalid" },
 };

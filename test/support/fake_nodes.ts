@@ -52,8 +52,6 @@ export class FakeNodes {
   readonly nodes = new Map<string, FakeNode>();
   /** Every order as "verb node", in order. */
   readonly orders: string[] = [];
-  /** The orders to boot that nodes got, with the boot that each was for. */
-  readonly #boots = new Set<string>();
   /** Maximum number of nodes that were down, or cordoned, at once. */
   mostOut = 0;
   fate: (node: string, digest: string) => Fate;
@@ -225,7 +223,7 @@ export class FakeNodes {
   async giveOrder(order: OsOrder): Promise<OsOutcome> {
     const node = this.nodes.get(order.node);
     if (!node) return { outcome: "Unknown", message: "there is no such node" };
-    if (!this.#isRepeated(order)) this.orders.push(`${order.verb} ${order.node}`);
+    this.orders.push(`${order.verb} ${order.node}`);
     await Promise.resolve();
     if (node.isDown) return { outcome: "Unknown", message: "its kubelet does not answer" };
     const met = this.meet(order);
@@ -235,18 +233,6 @@ export class FakeNodes {
     if ((order.verb === "Apply" || order.verb === "GoBack") && order.bootId === bootId) this.#boot(node, order);
     const { booted, staged, fallback } = node;
     return { outcome: "Done", status: { bootId, booted, staged, fallback }, findings: this.findings };
-  }
-
-  /**
-   * Returns whether the node got this order to boot already in its present boot: the activity may run twice, and no node
-   * boots twice because of that.
-   */
-  #isRepeated({ verb, node, bootId }: OsOrder): boolean {
-    if (verb !== "Apply" && verb !== "GoBack") return false;
-    const boot = `${verb} ${node} ${bootId}`;
-    const isKnown = this.#boots.has(boot);
-    this.#boots.add(boot);
-    return isKnown;
   }
 
   #boot(node: FakeNode, { verb }: OsOrder): void {

@@ -271,9 +271,9 @@ export class Stage {
     return await seen(what, () => handle.query<Progress>("progress"), look);
   }
 
-  /** Signals a rollout that something changed, as the controller does. */
+  /** Signals a running rollout that something changed, as the controller does. */
   async tell(pool: FakePool): Promise<void> {
-    await signalChange(this.client.workflow.getHandle(pool.holder), pool.generation);
+    await this.client.workflow.getHandle(pool.holder).signal("desiredChanged", { generation: pool.generation });
   }
 
   /** Waits until the rollout has this phase and, if given, this reason. */
@@ -302,8 +302,8 @@ export class Stage {
 }
 
 /**
- * Signals a run that something changed, as the controller does. A run whose own read came first may have ended with the
- * change, and then needs no signal.
+ * Signals a change with which the run ends. A run whose own read came first has ended already, and needs no signal; the
+ * story then checks its result.
  */
 export async function signalChange(handle: Pick<WorkflowHandle, "signal">, generation: number): Promise<void> {
   await handle.signal("desiredChanged", { generation }).catch((error: unknown) => {

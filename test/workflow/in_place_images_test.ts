@@ -2,7 +2,7 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import { digestOf, FakeNodes } from "../support/fake_nodes.ts";
-import { onStage } from "../support/workflow_stage.ts";
+import { onStage, signalChange } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
@@ -18,7 +18,7 @@ test("A15 OSImage: a refused image is not rolled out, and the Rollout has the re
   match(message, /OSImage "edge" is refused: no signature by one of its keys/);
   deepEqual([nodes.orders, nodes.mostOut], [[], 0]);
   nodes.judge("edge", { letter: "b" });
-  await handle.signal("desiredChanged", { generation: 1 });
+  await signalChange(handle, 1);
   equal((await handle.result()).outcome, "Converged");
   equal(nodes.booted(), "bb");
 });

@@ -3,7 +3,7 @@ import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import { overBudget } from "../support/fake_kube.ts";
 import { converged, halted, neverReplacing, replacing, rolling } from "../support/replaced_story.ts";
-import { onStage } from "../support/workflow_stage.ts";
+import { onStage, signalChange } from "../support/workflow_stage.ts";
 
 // The server asks for continue-as-new after a few updates, and no workflow stays in memory.
 const test = onStage({ maxCachedWorkflows: 0, dynamicConfig: ["limit.historyCount.suggestContinueAsNew=40"] });
@@ -50,7 +50,7 @@ test("ReplaceIfRefused: keeps the slot of a machine in deletion until its node i
   await eventually("its deletion", () => maker.gone.length === 1);
   const before = nodes.given("Apply").length;
   nodes.ask("c");
-  await handle.signal("desiredChanged", { generation: 3 });
+  await signalChange(handle, 3);
   await eventually("others fetch it", () => nodes.given("Stage").length > before);
   ok(nodes.nodes.has(bad));
   equal(nodes.given("Apply").length, before);

@@ -129,12 +129,14 @@ test("H13 update in place: a paused pool begins no update, and finishes the runn
   nodes.ask("b");
   const handle = await nodes.rollOut(stage);
   await eventually("a node down", () => nodes.down().length === 1);
+  const first = nodes.down();
   await handle.executeUpdate("pause", { args: [{ by: "somebody" }] });
   // The nodes boot only after the pool was paused, however long that takes.
   nodes.fate = () => "boots";
   for (const name of nodes.down()) nodes.comeUp(name, digestOf("b"));
   await eventually("it serves again", () => nodes.cordoned().length === 0);
-  deepEqual([nodes.given("Apply").length, (await nodes.progress(stage)).paused], [1, true]);
+  // If the run continued as a new one during the order, the same node gets the order for this boot twice.
+  deepEqual([[...new Set(nodes.given("Apply"))], (await nodes.progress(stage)).paused], [first, true]);
   await handle.executeUpdate("resume", { args: [{ by: "somebody" }] });
   equal((await handle.result()).outcome, "Converged");
   equal(nodes.booted(), "bbb");

@@ -53,7 +53,7 @@ Deno.test("completionOf: subtracts two joining nodes and one leaving node from a
 
 Deno.test("completionOf: counts the remaining nodes by their state, and names at most five nodes of unknown version", () => {
   const under = completionOf(countsOf({ outdated: 3, heirs: 1, leaves: 2 }));
-  equal(under.outdated.message, "Nodes not up to date: 3 outdated, 1 that replace another node, 2 leaving");
+  equal(under.outdated.message, "Nodes not up to date: 3 outdated, 1 replacing another node, 2 leaving");
   const { message } = completionOf(countsOf({ invalid: 7 })).outdated;
   equal(
     message,
