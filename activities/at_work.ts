@@ -1,7 +1,7 @@
 /**
- * Sends heartbeats from each short step while it runs, so that a killed worker is noticed as early as in a wait, and a
- * slow API server is not mistaken for a killed worker. Most steps finish before the first heartbeat; waits send their
- * own, with the state that they wait for.
+ * Sends heartbeats while a short activity runs, so that Temporal notices a killed worker process as early as during a
+ * long wait, and does not mistake a slow API server for a killed process. Most short activities finish before the first
+ * heartbeat; waits send their own heartbeats, with the state that they wait for.
  */
 import { Context } from "@temporalio/activity";
 import { beating } from "./kube/polling.ts";

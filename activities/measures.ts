@@ -61,7 +61,7 @@ export function withFailuresCounted<Steps extends Record<keyof Steps, Step>>(
   return Object.fromEntries(counted) as Steps;
 }
 
-/** Publishes, and measures the time since the publication was ordered. */
+/** Publishes a pool's config with `publish`, and measures the time since Temporal scheduled the activity. */
 export async function measuredPublish(
   measures: Measures | undefined,
   publish: () => Promise<Published>,
@@ -130,8 +130,8 @@ export function measuredUpdates(measures: Measures | undefined, steps: NodeUpdat
 const drainsKept = 10_000;
 
 /**
- * Measures a drain from its first order to its end, over all interruptions. A worker that continues the drain of
- * another worker measures from its own first order.
+ * Measures a drain from the scheduling of its first activity to its end, over all interruptions. A worker process that
+ * continues a drain of another worker process measures from the first activity that it executed itself.
  */
 export class DrainMeasure {
   readonly #begun = new Map<string, number>();
@@ -171,7 +171,7 @@ function orderedAt(): number {
   return Context.current().info.scheduledTimestampMs;
 }
 
-// A difference may be negative, because the time of the order is from the clock of another machine.
+// Returns 0 instead of a negative difference: `from` is a time of the Temporal server, whose clock may be ahead.
 function secondsSince(from: number, to: number): number {
   return Math.max(0, to - from) / 1000;
 }

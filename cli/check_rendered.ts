@@ -124,8 +124,9 @@ export async function checkUserData(
   }
   const warning = sizeWarning({ provider, phase, operatingSystem: profile.osName, text: userData });
   if (warning !== undefined) findings.add({ place, check: "size", severity: "error", message: warning }, where);
-  // A run of cloud-init takes a third of a second. So for each phase, kind of provider (AWS or other) and situation
-  // (the fields that are set), only the first user-data is checked: all others differ only in the contents of files.
+  // Each call of cloud-init takes a third of a second. So of all user-data with the same phase, kind of provider (AWS
+  // or not) and situation (the fields that are set), only the first is checked: they differ only in the contents of
+  // files.
   const kind = JSON.stringify([phase, provider === "aws", situation]);
   if (isIgnition || takeUp(subject, "cloud-init", kind) !== "new") return;
   for (const { severity, message } of await checkCloudConfig(userData, subject.signal)) {

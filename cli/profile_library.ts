@@ -43,7 +43,7 @@ export class ProfileLibrary {
     ]);
   }
 
-  /** Returns a library in which these profiles take precedence. */
+  /** Returns a library with these profiles added; they take precedence over present profiles with the same names. */
   with(sources: readonly ProfileSource[]): ProfileLibrary {
     return new ProfileLibrary([...sources, ...this.#sources]);
   }

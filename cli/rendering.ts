@@ -134,8 +134,9 @@ export function warnOfIgnored({ err }: Terminal, ignored: readonly string[]): vo
 function factsOf({ deployment, provider }: DeploymentFile, settings: NodeSettings): RenderFacts {
   const cluster = { ...placeholderCluster, caPem: settings.kubernetesCaBundle || placeholderCluster.caPem };
   const facts = { deployment, provider, cluster, settings, secrets: noSecrets };
-  // The config file of the cloud provider can take values from Secrets, ConfigMaps or the worker's environment, which
-  // are unknown without a cluster. A placeholder replaces such a file, whose text renderings hide in any case.
+  // The config file of the cloud provider can take values from Secrets, ConfigMaps or the environment of Ostler's
+  // worker, which are unknown without a cluster. A placeholder then replaces the file; a rendering never shows the text
+  // of this file anyway.
   const isElsewhere = referencesOf(facts).length > 0;
   return isElsewhere ? { ...facts, provider: { ...provider, overwriteCloudConfig: hidden } } : facts;
 }

@@ -22,7 +22,10 @@ export function refusalPlace(family: readonly ProfileSource[], { cause }: Profil
   return site ? site.source.object?.placeOfLine(site.path, line) ?? startOf(site.source) : own;
 }
 
-/** Returns the line of the file or unit that a message about Ignition names; undefined if no profile has it. */
+/**
+ * Returns the place of the file or unit that a message about Ignition names; undefined if no profile of the family
+ * defines that file or unit.
+ */
 export function ignitionPlace(family: readonly ProfileSource[], fault: string): Place | undefined {
   const [, kind, name = ""] = /^(?:Failed to write Ignition for )?(file|unit) "([^"]+)"/.exec(fault) ?? [];
   const site = kind === "unit" ? unitSite(family, name) : templateSite(family, name);
@@ -49,8 +52,8 @@ export function templateSite(family: readonly ProfileSource[], name: string): Te
   return undefined;
 }
 
-// Go reports `template: /etc/x:3:5: executing …`; Eta reports `line 3: …`, `snippet "s": line 3: …` or `snippet "s"
-// does not parse: … at line 3 col 5`.
+// Reads name and line from the message of a template engine. Go reports `template: /etc/x:3:5: executing …`; Eta
+// reports `line 3: …`, `snippet "s": line 3: …` or `snippet "s" does not parse: … at line 3 col 5`.
 function toldPlace({ message, file }: TemplateFault): { name: string | undefined; line: number } {
   const [, goName, goLine] = /template: (.+?):(\d+):/.exec(message) ?? [];
   const [, snippet] = /^snippet "([^"]+)"/.exec(message) ?? [];

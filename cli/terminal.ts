@@ -19,8 +19,8 @@ export interface Terminal {
   /** Asks the user and returns the answer; missing without a terminal. */
   ask?(question: string): Promise<string>;
   /**
-   * Keeps the process running when the reader of its output exits, so that a command reaches all pools; missing if
-   * unsupported.
+   * Keeps the process running when the reader of its output exits, so that a command reaches all pools and ends with its
+   * exit code; missing if unsupported.
    */
   seeThrough?(): void;
   /** The size of the terminal; missing without a terminal. */
@@ -38,11 +38,11 @@ export function processTerminal(): Terminal {
   let isSeenThrough = false;
   stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") process.exit(1);
-    // A reader such as `head` may close early, which is not an error and ends the process; but a command that has been
-    // sent to some pools must reach the others too.
+    // A reader such as `head` may close the output early, which is not an error. The process then ends, unless it has
+    // changed some of several pools or objects, and must change the others too.
     if (!isSeenThrough) process.exit(0);
   });
-  // A closed stderr is not an error: the exit code reports failures too.
+  // A closed stderr does not end the process: the exit code still reports a failure.
   stderr.on("error", (error: NodeJS.ErrnoException) => void (error.code === "EPIPE" || process.exit(1)));
   return {
     out: (text) => void stdout.write(text),

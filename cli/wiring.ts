@@ -4,9 +4,9 @@ import type { Terminal } from "./terminal.ts";
 /** The context that commands get. */
 export interface Wiring {
   terminal: Terminal;
-  /** The command line up to `--`, with the settings of the machines. */
+  /** The arguments of the command line before `--`, including settings of machines such as `--node-http-proxy`. */
   argv: string[];
-  /** The help on settings of the machines; missing if no command of the command line accepts them. */
+  /** The help text on settings of machines; missing if the called command does not accept such settings. */
   settingsHelp?: string;
   /** Ends the command with an exit code. */
   end(code: number): void;

@@ -49,7 +49,9 @@ function words(issue: Issue): string {
   }
 }
 
-/** Returns that the value must be `wanted`; without a value, also that the field is missing. */
+/**
+ * Returns the message that the value must be `wanted`; if there is no value, the message also reports a missing field.
+ */
 function required({ input }: { input?: unknown }, wanted: string): string {
   return input === undefined ? `is missing; it must be ${wanted}` : `must be ${wanted}`;
 }

@@ -1,8 +1,8 @@
 import { Buffer } from "node:buffer";
 
 /**
- * The maximum size in bytes of a profile as JSON, alone and with its parents, because the API server stores no larger
- * object.
+ * The maximum size in bytes of a profile as JSON, both alone and with its parents merged in, because the API server
+ * stores no larger object.
  */
 export const largestProfile = 1.5 * 1024 * 1024;
 

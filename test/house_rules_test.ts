@@ -27,7 +27,10 @@ const law = ["import-law"];
 const dirty = (file: string, code: string, finds: string[] = law): Case => ({ file, code, finds });
 const clean = (file: string, code: string): Case => ({ file, code });
 
-/** Two cases of a file that imports another file, once as a value and once as a type: both break the import rules. */
+/**
+ * Returns two cases of a file that imports `target`, once as a value and once as a type; both must break the import
+ * rules.
+ */
 function namedBy(file: string, target: string): Case[] {
   const path = posix.relative(posix.dirname(file), target);
   const specifier = path.startsWith(".") ? path : `./${path}`;

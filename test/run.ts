@@ -16,8 +16,8 @@ import { affected, changedFiles, readGraph, sinceLines, UnknownRevision } from "
 
 const children = new Children();
 
-// Maximum number of test processes at a time, more than two cores run. Each has its own ports, enough for dozens of
-// test clusters.
+// Maximum number of concurrent test processes, more than two cores can keep busy. Each has its own ports, enough for
+// dozens of test clusters.
 const lanes = 12;
 
 /** A piece that has run: a step, or some files of a group of tests. */
@@ -40,7 +40,7 @@ interface Asked {
   extra: string[];
   /** The expected duration, which the end of the run compares with the actual one. */
   budgetMinutes?: number;
-  /** Whether to record for releases that the campaign passed on this commit. */
+  /** Whether to record that the tests passed on this commit, as a release requires (deploy/release/campaign.ts). */
   isRecorded: boolean;
   /** Run only the tests that changes since this Git revision can break. */
   since?: string;

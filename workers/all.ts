@@ -42,7 +42,10 @@ export async function runTogether(
   if (failures.length > 0) throw failures[0];
 }
 
-/** Gives each part its own port, because one address serves the metrics of one part; port 0 stays disabled. */
+/**
+ * Gives each part its own port for metrics, because one address serves the metrics of only one part; metrics stay
+ * disabled if the port is 0.
+ */
 function withMetricsPort(config: Config, at: number): Config {
   const { metricsAddress } = config;
   if (metricsAddress.port === 0) return config;

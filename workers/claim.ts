@@ -63,7 +63,8 @@ export class Claim {
 
   /** Creates the Schedule unless another process created it first; returns the Schedule that exists then. */
   async #create(client: Client, self: ClusterIdentity): Promise<Standing> {
-    // Both checks of other clusters' Schedules are due again, because the new Schedule is younger than these.
+    // The new Schedule is younger than those of other clusters, which may own the task queue, so both checks of their
+    // Schedules are due again.
     this.#looks = 0;
     await this.#lookAtOthers(client, { own: undefined, self });
     await createCredentialSchedule(client, this.#config, self);

@@ -14,7 +14,7 @@ export interface Health {
   parts?: ReadonlyMap<string, () => boolean>;
 }
 
-/** Publishes the readiness of a process: over HTTP, or through the process that has several parts. */
+/** Publishes readiness: over HTTP, or, for a part of a process with several parts, through that process. */
 export interface Serving {
   serve: typeof serveHealth;
 }

@@ -10,7 +10,7 @@ const openers = {
     (await import("../activities/clouds/aws.ts")).openAws({ region, clusterTag }),
   azure: async (place: string, clusterTag: string): Promise<Driver> => {
     const [subscription = "", resourceGroup = ""] = place.split("/");
-    // The library of Azure reads its authority from the same variable.
+    // Azure's own identity library reads its authority host from this variable too.
     const authority = process.env["AZURE_AUTHORITY_HOST"] ?? "";
     const { openAzure } = await import("../activities/clouds/azure.ts");
     return await openAzure({ subscription, resourceGroup, clusterTag, authority });

@@ -1,4 +1,6 @@
-/** Start and end of a process: reads its settings, handles signals, logs its failure, and sets the exit code. */
+/**
+ * Start and end of a process: reads its settings, handles SIGINT and SIGTERM, logs its failure, and sets the exit code.
+ */
 import process from "node:process";
 import type { Config } from "./config.ts";
 import { LeaseLost } from "./leader.ts";

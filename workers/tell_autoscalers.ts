@@ -18,7 +18,10 @@ import type { Config } from "./config.ts";
 import { shownOf } from "./shown_of.ts";
 import { type ObjectNews, tellObjects } from "./tell_objects.ts";
 
-/** UID and generation of a strategy, because a run may have read another spec between two equal specs. */
+/**
+ * UID and generation of a strategy. The spec alone is not enough: a run may have read a changed spec that was changed
+ * back since.
+ */
 const strategies: Resource<string> = {
   ...autoscalingStrategies,
   schema: AutoscalingStrategy.transform(({ metadata: { uid, generation } }) => `${uid} ${generation}`),

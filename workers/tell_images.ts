@@ -26,9 +26,9 @@ const images: Resource<ImageFacts> = {
 type ImageDeps = Pick<ObjectNews, "tell" | "every"> & Required<Pick<InformerDeps<never>, "kube" | "log">>;
 
 /**
- * Signals the run of each image that is not accepted, again and again until `signal` aborts, because the image may have
- * been signed, or its registry may answer again. An accepted image is evaluated again only when its spec changes or a
- * user requests that, so that a moved tag changes no node by itself.
+ * Periodically signals the run of each OSImage that is not accepted, until `signal` aborts: since the last evaluation,
+ * the image may have been signed, or its registry may have become reachable. An accepted image is evaluated again only
+ * when its spec changes or a user requests that, so that a moved tag changes no node by itself.
  */
 export async function tellImages({ kube, log, ...news }: ImageDeps, signal: AbortSignal): Promise<void> {
   const watch = new Informer(images, { kube, log, signal });

@@ -1,6 +1,6 @@
 /**
- * Starts a run for each JoiningNode of a join service once its node has joined or its deadline has passed; until then a
- * record costs only memory.
+ * Starts a run for each JoiningNode of a join service once its node has joined or its deadline has passed; until then,
+ * the JoiningNode only occupies memory of the controller.
  */
 import type { Cluster } from "../activities/cluster.ts";
 import type { Client } from "@temporalio/client";
@@ -33,7 +33,7 @@ type JoiningDeps = Pick<ObjectNews, "tell" | "every"> & Required<Pick<InformerDe
   kube: Cluster;
 };
 
-/** Signals the run of each record that needs a step, until `signal` aborts. */
+/** Until `signal` aborts, signals the run of each JoiningNode whose node exists or whose deadline has passed. */
 export async function tellJoiningNodes({ kube, log, ...news }: JoiningDeps, signal: AbortSignal): Promise<void> {
   const watch = new Informer(records, { kube, log, signal });
   await watch.start();
@@ -47,7 +47,8 @@ export async function tellJoiningNodes({ kube, log, ...news }: JoiningDeps, sign
       const node = nodes.isFresh ? nodes.get(record?.node ?? "") : undefined;
       const isOver = record !== undefined && Date.now() >= record.deadline;
       if (!record || (!node && !isOver)) return [];
-      // Includes the time of the node's state: a run may have read another state between two equal states.
+      // Includes since when the node has its state, because a run may have read a changed state that has changed back
+      // since.
       return [[name, [record.uid, node?.ready ?? "", node?.since ?? "", isOver].join(" ")]];
     });
   };

@@ -20,7 +20,10 @@ export interface ObjectNews {
   every?: Partial<typeof defaults>;
 }
 
-/** Signals runs until `signal` aborts; a failed signal is retried at the next check. */
+/**
+ * Calls `tell` for each new or changed object, and again after `retellAfter`, until `signal` aborts. If a call fails,
+ * the next check repeats it.
+ */
 export async function tellObjects({ what, seen, tell, log, every }: ObjectNews, signal: AbortSignal): Promise<void> {
   const { lookEvery, retellAfter } = { ...defaults, ...every };
   let told = new Map<string, { identity: string; at: number }>();

@@ -26,8 +26,8 @@ const partingMs = 60_000;
 /**
  * Connects at the first use, and again after a failure, so that a process may start before the server. The connection
  * is native, because Deno 2.9 crashes when a server closes an idle connection of Deno's own HTTP/2
- * (github.com/denoland/deno/issues/36788), and Temporal does so after some minutes. It is imported without the rest of
- * the worker's package, which would load webpack.
+ * (github.com/denoland/deno/issues/36788), and Temporal closes idle connections after some minutes. NativeConnection is
+ * imported alone, because the rest of its package would load webpack.
  */
 export class LazyClient {
   #opened: Promise<Opened> | undefined;

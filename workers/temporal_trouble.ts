@@ -6,7 +6,10 @@ import type { TemporalServer } from "../activities/temporal/temporal_server.ts";
 /** gRPC codes of refusals that last until an administrator intervenes. */
 const [notFound, permissionDenied, unimplemented, unauthenticated] = [5, 7, 12, 16];
 
-/** Texts of the native connection, which has no code when its very first request is refused. */
+/**
+ * Texts that reveal the gRPC code of an error: the native connection reports no code when its very first request is
+ * refused.
+ */
 const words: [RegExp, number][] = [
   [/does not have permission|PermissionDenied/, permissionDenied],
   [/is not implemented or not supported|Unimplemented/, unimplemented],
@@ -63,7 +66,8 @@ function trouble(cause: unknown, message: string): TemporalTrouble {
 // The client wraps most answers; failures of the connection itself have no code.
 function answerIn(error: unknown): { code: number | undefined; text: string } | undefined {
   if (isGrpcServiceError(error)) return { code: error.code, text: lineOf(error) };
-  // Compared by name, because the class would load the worker's package, which the controller does not need.
+  // The error is compared by name, because an import of its class would load the worker's package, which the controller
+  // does not need.
   if (error instanceof Error && error.name === "TransportError") {
     return { code: codeIn(error.message), text: lineOf(error) };
   }

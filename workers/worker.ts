@@ -156,7 +156,7 @@ interface Stateful {
   getState(): string;
 }
 
-/** Throws some time after a worker has failed; otherwise rejects only when `signal` aborts. */
+/** Throws `grace` milliseconds after a worker has failed; otherwise rejects only when `signal` aborts. */
 export async function throwOnceFailed(
   workers: Stateful[],
   signal: AbortSignal,

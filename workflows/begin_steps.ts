@@ -104,7 +104,7 @@ async function remove(rollout: Beginning, step: Step & { kind: "leave" }): Promi
   if (needsSlot(rollout, step)) {
     const full = await takeSlot(rollout, step.machine.id);
     if (full) return full;
-    // A command arrived meanwhile, or the change was given up: plan again.
+    // A command arrived, or the change was given up, while the slot was requested: the run plans again.
     if (rollout.people.heard || isGivenUp(rollout)) return undefined;
   }
   return void begin(rollout, prepareRemoval(rollout, step.machine));
@@ -158,7 +158,7 @@ async function admit(rollout: Beginning, step: Step & { kind: "admit" }): Promis
 async function watchAgain(rollout: Beginning, step: Step & { kind: "join" }): Promise<void> {
   if (hasLostSlot(rollout, step.machine)) {
     await takeSlot(rollout, step.machine, { begun: true });
-    // A command arrived meanwhile, or the change was given up: plan again.
+    // A command arrived, or the change was given up, while the slot was requested: the run plans again.
     if (rollout.people.heard || isGivenUp(rollout)) return;
   }
   begin(rollout, prepareJoin(rollout, { machine: step.machine, attempt: step.attempt, isIn: true }));

@@ -124,7 +124,8 @@ export async function keepAutoscaler(object: ClusterObject): Promise<AutoscalerO
 // Sends one notification about a rollout to receivers outside of Kubernetes, in a run of its own, because a rollout
 // must not wait for a chat. The workflow ID is derived from the notification, so that each is sent once.
 
-// A receiver can be unavailable for a night; after a day the Rollout is the better source.
+// A receiver can be unavailable for a night, so delivery is retried for a day; after that, people should read the
+// Rollout instead.
 const overnight = {
   startToCloseTimeout: "30s",
   scheduleToCloseTimeout: "24h",

@@ -21,7 +21,7 @@ const briefRetry = {
   maximumAttempts: 8,
 } as const;
 
-// A pause between attempts that is longer than this becomes a timer, so that it keeps no workflow task open.
+// A longer pause between the attempts of a local activity becomes a timer, so that it keeps no workflow task open.
 const localRetryThreshold = "1s";
 
 // A killed worker is detected by its missing heartbeat, so a kill delays its activities by this timeout. Short steps
@@ -48,9 +48,14 @@ export const publish = proxyActivities<PublishActivities>({ ...publishing, heart
 const readAlone = proxyLocalActivities<ReadActivities>({ ...reading, localRetryThreshold });
 const publishAlone = proxyLocalActivities<PublishActivities>({ ...publishing, localRetryThreshold });
 
-/** Reports the steps that a plan begins, as local activities; only used while no task is running. */
+/**
+ * Reports, as local activities, the steps that a plan begins; used only while no task of a machine or wave is running.
+ */
 export const tellAlone = publishAlone;
-/** Removes marks of machines that are not replaced, as local activities; only used while no task is running. */
+/**
+ * Removes, as local activities, the replacement marks of machines that are no longer to be replaced; used only while no
+ * task of a machine or wave is running.
+ */
 export const writeAlone = proxyLocalActivities<WriteActivities>({ ...publishing, localRetryThreshold });
 
 /** One class of activities, as normal or as local activities. */
@@ -66,8 +71,8 @@ export function readBeside(tasks: Readonly<Tasks>): Either<ReadActivities> {
 }
 
 /**
- * Returns the activities that publish and report, chosen like the reads of `readBeside`. As local activities they may
- * delay the run, because no machine can boot before the publication is done.
+ * Returns the activities that publish and report, chosen like the reads of `readBeside`. Local activities may hold up
+ * the run here, because no machine can boot anyway before the publication is done.
  */
 export function publishBeside(tasks: Readonly<Tasks>): Either<PublishActivities> {
   return isIdle(tasks) ? publishAlone : publish;
@@ -88,9 +93,10 @@ const waiting = {
 } as const;
 
 /**
- * Waits: heartbeats report what is missing, and the absolute deadline is part of the input. They have a separate task
- * queue, because a wait can last a day, and thousands of waits must not delay short steps. Only a run knows the name of
- * the queue, so the proxy reads the name at each call.
+ * Activities that wait for a condition. Their heartbeats report what is still missing, and the absolute deadline is
+ * part of their input. They have a separate task queue, because a wait can last a day, and thousands of waits must not
+ * delay short steps. The name of the queue is known only within a workflow run, so the proxy reads the name at each
+ * call.
  */
 export const awaits = onWaitsQueue<AwaitActivities>();
 /** Steps of an update in place, on the queue for waits, because each lasts until its machine has answered. */
@@ -106,8 +112,8 @@ function onWaitsQueue<Activities>(): ActivityInterfaceFor<Activities> {
 }
 
 /**
- * Removes Ostler's mark, hold and cordon from a machine that is not replaced after all. A machine that is being deleted
- * keeps its hold, unless `letGo` releases it.
+ * Removes Ostler's mark, hold and cordon from a machine that is no longer to be replaced. With `letGo`, also removes
+ * the hold of a machine that is already being deleted; otherwise such a machine keeps its hold.
  */
 export async function spare(
   pool: PoolRef,

@@ -69,7 +69,8 @@ async function renewAtRest(pool: PoolRef, rest: Rest): Promise<"Done" | "Rollout
   }
 }
 
-// If the rollout ends at this moment and leaves credentials to renew, the next run finds the pool again.
+// If the rollout ends at this moment and its credentials are still due, the next run of this workflow finds the pool
+// again.
 async function signalRollout(pool: PoolRef): Promise<void> {
   await getExternalWorkflowHandle(workflowIdOf(pool)).signal(desiredChanged, {}).catch((error: unknown) => {
     if (isCancellation(error)) throw error;

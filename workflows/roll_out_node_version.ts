@@ -50,8 +50,8 @@ const waits = (): ActivityInterfaceFor<NodeVersionWaits> =>
 /** Maximum milliseconds until the next survey. */
 const lookMs = 300_000;
 /**
- * Milliseconds for which each survey extends a hold; longer than an hour, because an outage of the API server or of the
- * cloud can prevent surveys for that long.
+ * Milliseconds for which each survey extends the hold of the autoscaler; longer than an hour, because an outage of the
+ * API server or of the cloud can prevent surveys for that long.
  */
 const holdMs = 5_400_000;
 /** Milliseconds until the next survey after the NodeVersion changed between a survey and its step. */
@@ -120,8 +120,9 @@ async function reconcile(
   reported.text = textOf(next.standing);
   if (survey.isHeld && next.step !== "LetGo") await hold(object);
   news.upgrade.isCancelled = survey.upgrade?.state === "Cancelled";
-  // A person requests another attempt after a cancellation with an annotation, and no signal reports annotations. So
-  // the first survey that finds the request starts the upgrade at once.
+  // After a person has cancelled the upgrade, an annotation requests another attempt, and no signal reports
+  // annotations. So the first survey that finds the request starts the upgrade without the pause that follows an
+  // upgrade.
   if (news.upgrade.isCancelled) news.upgrade.isTold = false;
   await take(object, next, survey.digest);
   if (next.step === "Upgrade" || isReportOver(survey)) await news.upgrade.keep();
@@ -188,7 +189,7 @@ async function rest(object: ClusterObject, fingerprint: string, news: News): Pro
 
 /**
  * Ends the rollout of a deleted NodeVersion: ends the hold of the autoscaler. If a person cancelled the upgrade of
- * Kubernetes, also starts another run of it, because only that run removes the cordon that the cancelled run may have
+ * Kubernetes, also starts the upgrade once more, because only its run removes a cordon that the cancelled run may have
  * left.
  */
 async function endGone(object: ClusterObject, { upgrade }: News): Promise<NodeVersionOutcome> {

@@ -155,8 +155,8 @@ async function takeTurn(rollout: Rollout, desired: Desired, rules: Rules): Promi
 }
 
 /**
- * Holds new tasks back while no task is running, so that they are reported before their first step, in the same
- * workflow task that read the machines; returns the activities that report.
+ * If no task is running, makes the new tasks wait until they have been reported, in the same workflow task that read
+ * the machines. Returns the activities with which to report.
  */
 function holdBack(tasks: Tasks): Teller {
   tasks.areHeld = isIdle(tasks);
@@ -185,18 +185,18 @@ function mayGoOnAfresh({ memory, target }: Seen<"memory" | "target">): boolean {
   return memory.recalled && (target.known || allHandlersFinished());
 }
 
-// The next run begins the tasks again, and finds their state in the cluster and in the carried state.
+// Continues as new. The next run begins the tasks again, and finds their state in the cluster and in the carried state.
 async function goOnAfresh(rollout: Rollout, input: RollOutInput): Promise<void> {
   await tellRest(rollout);
-  // An update may have arrived meanwhile, and only a reconcile can answer it.
+  // A Temporal update may have arrived meanwhile, and only a reconcile can answer it.
   if (!mayGoOnAfresh(rollout)) return;
   await condition(allHandlersFinished);
   forgetBugs(rollout.loop);
   await handOver(rollout, input);
 }
 
-// The next run has a new history, which a fixed version of Ostler can replay; it could not replay the history of this
-// run.
+// Continues as new after an internal error. The next run has a new history, which a fixed version of Ostler can replay;
+// it could not replay the history of this run.
 async function goOnAfterBug(rollout: Rollout, input: RollOutInput, bug: string): Promise<never> {
   countBug(rollout.loop, bug, rollout.settings.durations.recheck);
   await hearLast();

@@ -19,8 +19,8 @@ import { freedOfOldHolds } from "./hold.ts";
 type Standing = Extract<AutoscalerOutcome, { outcome: "Kept" | "Waiting" }> & { replicas?: number };
 
 /**
- * Updates the Deployment where it differs and mirrors its state in the strategy's status; "Gone" if the strategy was
- * deleted.
+ * Updates the Deployment of a cluster-autoscaler where it differs from its AutoscalingStrategy, and mirrors its state
+ * in the status of the strategy; returns "Gone" if the strategy was deleted.
  */
 export function ensureAutoscalerKept(
   kube: Kube,
@@ -55,7 +55,8 @@ async function keep(kube: Kube, strategy: AutoscalingStrategy): Promise<Standing
   const replicas = strategy.spec.enabled ? 1 : 0;
   const { command } = wanted;
   if (isAsWanted({ deployment, container }, { replicas, command })) return keptWith(where, { replicas, wanted });
-  // The message reports what was stored, because an admission webhook may have changed the update.
+  // The message reports the replicas that the API server stored, because an admission webhook may have changed the
+  // update.
   const written = await write(kube, { deployment, container }, { replicas, command });
   return keptWith(where, { replicas: written.spec?.replicas ?? 1, wanted });
 }

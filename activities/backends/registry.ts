@@ -41,14 +41,12 @@ export function backendOf(kube: Cluster, { kind = "MachineDeployment", namespace
   );
 }
 
-/**
- * Returns the orders by which a pool replaces its machines. Throws Refused for a pool whose nodes no controller
- * creates.
- */
+/** Returns the methods that replace machines of a pool. Throws Refused for a pool whose nodes no controller creates. */
 export function ordersOf(kube: Cluster, { pool, machine }: MemberRef): Orders {
   const { orders } = backendOf(kube, pool);
   if (orders) return orders;
-  // The planner orders no replacement in such a pool, so only an internal error or a forged workflow leads here.
+  // The rollout planner needs these methods only for pools whose nodes a controller creates, so only an internal error
+  // or a forged workflow leads here.
   throw refused(
     "ObjectInvalid",
     `Failed to replace node "${machine}" of "${pool.namespace}/${pool.name}": no controller creates this pool's nodes`,

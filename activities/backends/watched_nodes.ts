@@ -10,7 +10,10 @@ export interface NodeFacts {
   conditions: Record<string, string>;
 }
 
-/** Nodes, of which only the status of each condition is kept, so that a heartbeat changes nothing. */
+/**
+ * The watched nodes. Only the status of each condition is kept, so a heartbeat of the kubelet does not count as a
+ * change.
+ */
 export const watchedNodes: Resource<NodeFacts> = {
   ...{ group: "", version: "v1", plural: "nodes" },
   schema: z.object({

@@ -14,7 +14,7 @@ import type { Driver } from "./driver.ts";
 
 /**
  * Opens the driver for the groups of a region whose tag `constellation-uid` names the cluster; `endpoint` replaces the
- * addresses of both APIs.
+ * addresses of the APIs of Auto Scaling and EC2.
  */
 export async function openAws(
   { clusterTag, ...place }: Place & { clusterTag: string },

@@ -40,8 +40,8 @@ export interface CloudGroup {
   /** Role of the group's machines; "" if the group does not define one. */
   role: "Worker" | "ControlPlane" | "";
   /**
-   * Bounds of the group's size; on Google and Azure, whose groups have none, those of the autoscaler, else the cloud's
-   * own.
+   * Bounds of the group's size. Groups of Google and Azure have none: the bounds of the autoscaler replace them, or
+   * else the limits of the cloud.
    */
   min: number;
   max: number;

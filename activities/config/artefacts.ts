@@ -2,7 +2,7 @@
  * Writes the artefacts of a pool: its OperatingSystemConfig, and the Secrets that its machines boot with. Data and
  * annotations of an artefact are written in one update, so that no machine finds it missing or half written; only an
  * artefact of Operating System Manager may have to be deleted and created. A write replaces only the version that was
- * read, because any later version is newer work.
+ * read, so that an outdated write never replaces newer content.
  */
 import type { Cluster } from "../cluster.ts";
 import { Shelf } from "../kube/cache.ts";

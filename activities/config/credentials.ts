@@ -103,8 +103,8 @@ export async function areAllTaken(kube: Kube, pool: PoolRef, standing: Standing[
 }
 
 /**
- * Returns the published fetch token; undefined if it cannot be used any more. If machines need other permissions now,
- * they get a new token, which is published only after these permissions are granted.
+ * Returns the published fetch token; undefined if it cannot be used any more. If machines need permissions that differ
+ * from those of the published token, they get a new token, which is published only after its permissions are granted.
  */
 async function standingFetchToken(kube: Kube, order: CredentialOrder): Promise<Token | undefined> {
   const { pool, clusterDigest, standing: { bootstrap } } = order;
@@ -153,7 +153,8 @@ async function issueFetchToken(kube: Kube, { pool, lifeSeconds, tended }: Issue)
   const account = { namespace: secretsNamespace, name: namesOf(pool).identity };
   const issue = (): ReturnType<typeof requestToken> => requestToken(kube, account, lifeSeconds);
   const known = tended ? await ifFound(issue()) : undefined;
-  // If the service account was deleted, the account and its permissions are created anew.
+  // If the service account was deleted, it is created again; `Credentials.grant` then creates or corrects its
+  // permissions.
   if (!known && tended) await ensureAccount(kube, pool, { isNew: false });
   const { token, expiresAt } = known ?? await issue();
   const renewAt = dueAt(ownerOf(pool), { issuedAt: now, expiresAt });
@@ -208,8 +209,8 @@ function earlier(one: Date, other: Date): Date {
   return other < one ? other : one;
 }
 
-// The join token, if setting bootstrap-token-service-account-name names a service account: a token of that account
-// replaces bootstrap tokens.
+// The join token, if setting bootstrap-token-service-account-name names a service account: machines then join with a
+// token of that account instead of a bootstrap token.
 
 interface AccountToken {
   token: string;

@@ -62,7 +62,10 @@ export function settingsOf(annotations: Record<string, string> = {}): Record<str
   return Object.fromEntries(Object.entries(annotations).filter(([key]) => isSetting(key)));
 }
 
-/** Returns the hashes of a template and of the other inputs, which are equal in all revisions with equal content. */
+/**
+ * Returns the hash of a template and the hash of the other inputs as one text, which is equal for revisions with equal
+ * content.
+ */
 export function specHashOf(template: unknown, inputs: string): string {
   return `${short(template ?? "none")}-${inputs}`;
 }

@@ -201,7 +201,8 @@ export function publishConfig(publisher: Publisher, order: PublishOrder, source?
     // stored already.
     const { inputs, goodInputs, profile, settings } = rendered;
     if (publication.news !== "Published" || inputs !== goodInputs) {
-      // Reads the last good config anew: it may have changed since the run read it, and its profile must be kept.
+      // Reads again which config is the last good one: it may have changed since the workflow run read it, and the
+      // profile of the last good config must be kept.
       const { pool, seen } = order;
       const good = async (): Promise<string> => seen ? await readGoodInputs(publisher.kube, pool) : goodInputs;
       await keepProfile(publisher.kube, { pool, inputs, good, isNew: work.isPresumed === true, profile, settings });

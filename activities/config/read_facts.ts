@@ -167,8 +167,8 @@ function unusable(setting: string, state: string): Error {
 // The seed of the random functions of templates, and the HMAC key of config digests. It is created once per
 // installation and kept, because another seed would change generated keys and digests.
 
-// The seed is not kept beside the secrets of pools: machines may still have tokens of Operating System Manager, which
-// can read every secret there.
+// The seed is not in the namespace of the pools' Secrets: machines may still have tokens of Operating System Manager,
+// which can read every Secret of that namespace.
 const where = { namespace: tokensNamespace, name: "ostler-seed" };
 
 /** Milliseconds for which the seed is kept in memory: it changes only if its secret is deleted. */

@@ -1,6 +1,6 @@
 /**
- * Reads the profile and the settings of a MachineDeployment: the current ones, or if a rollback has pinned the pool to
- * the last good ones, the copies that were kept of these.
+ * Reads the profile and the settings of a MachineDeployment: the current ones, or while a rollback pins the pool to the
+ * last good profile and settings, the copies that Ostler kept of those.
  */
 import type { Cluster } from "../cluster.ts";
 import { Shelf } from "../kube/cache.ts";
@@ -84,8 +84,8 @@ export async function readInputs(
   const line = source?.line ?? await readProfileLine(kube, ref, freshMs);
   const observed = observedOf(deployment, lineState(line));
   const inputs = inputsOf(deployment, line);
-  // The caller has considered the pin of a rollback when it read `seen`. So a pool with the same inputs is not pinned
-  // to its last good inputs.
+  // The caller considered the pin of a rollback when it computed `seen`. So if `seen` contains the hash of the current
+  // inputs, the pool is not pinned to its last good inputs.
   if (seen && inputsIn(seen.specHash) === inputs) {
     const goodInputs = inputsIn(seen.goodSpecHash);
     return await asRefusal(async () => {
@@ -131,7 +131,7 @@ async function readPinned(
 }
 
 /**
- * Converts the refusal of a profile into a failure that halts the rollout at once, and a missing reference into one
+ * Converts the refusal of a profile into a failure that halts the rollout immediately, and a missing reference into one
  * that halts it after some retries; throws other errors unchanged.
  */
 export async function asRefusal<T>(work: () => Promise<T>): Promise<T> {

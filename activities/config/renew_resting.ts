@@ -1,8 +1,8 @@
 /**
  * Renews the credentials of a pool at rest: one whose rollout has converged, and whose objects are unchanged since. The
- * boot data is rendered as for a publication, so that objects without a watch are checked as often as credentials are
- * renewed: a deleted secret, a new password of a registry, a new address of the API server. If anything has changed,
- * nothing is written, because the change requires a rollout.
+ * boot data is rendered as for a publication, because no watch reports some changes: a deleted secret, a new password
+ * of a registry, a new address of the API server. Such changes are found as often as credentials are renewed. If
+ * anything has changed, nothing is written, because the change requires a rollout.
  */
 import type { Cluster } from "../cluster.ts";
 import { ApplicationFailure } from "@temporalio/common";

@@ -6,7 +6,10 @@ import { createHash } from "node:crypto";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { ownerOf } from "./identity.ts";
 
-/** The group for all machines; manifests of machine-controller bind it to node bootstrapping and automatic approval. */
+/**
+ * The group for all machines; manifests of machine-controller bind it to the ClusterRoles for node bootstrapping and
+ * for automatic approval of node certificates.
+ */
 export const bootstrapGroup = "system:bootstrappers:machine-controller:default-node-token";
 
 const ofPools = "system:bootstrappers:ostler:";

@@ -23,7 +23,10 @@ export interface Question {
 const largestAnswer = 1_000_000;
 const answerMs = 5_000;
 
-/** Returns the JSON of the answer. Throws EtcdFault, or the reason of the signal or of the activity's cancellation. */
+/**
+ * Returns the JSON of the response. Throws EtcdFault if the request fails, or the abort reason if `signal` or a
+ * cancellation of the activity ends the request.
+ */
 export async function ask(question: Question): Promise<unknown> {
   const late = AbortSignal.timeout(answerMs);
   const called = calledOff(question.signal);

@@ -5,7 +5,7 @@ import { refused, unavailable } from "../failures.ts";
 /**
  * `Silent`: no answer. `Untrusted`: the configured CA does not verify the server's certificate. `Denied`: the server
  * rejects the credentials. `NoQuorum`: members cannot agree at present. `Odd`: any other answer. `NotInSync`,
- * `NotLearner`, `NotFound`: etcd refuses to promote or remove this member.
+ * `NotLearner`, `NotFound`: etcd refuses to promote or remove the requested member.
  */
 export type FaultKind =
   | "Silent"
@@ -38,7 +38,7 @@ const known: [RegExp, FaultKind][] = [
 
 const [grpcPermissionDenied, grpcUnauthenticated] = [7, 16];
 
-/** An error that etcd answered. */
+/** An error response of etcd. */
 export interface Refusal {
   endpoint: string;
   status: number;
@@ -46,7 +46,7 @@ export interface Refusal {
   message: string;
 }
 
-/** Sorts an answer that is an error. */
+/** Returns the fault for an error response; its kind follows from the gRPC code and the message. */
 export function faultOf({ endpoint, status, code, message }: Refusal): EtcdFault {
   const isDenied = code === grpcPermissionDenied || code === grpcUnauthenticated;
   const kind = isDenied ? "Denied" : known.find(([pattern]) => pattern.test(message))?.[1] ?? "Odd";
@@ -58,7 +58,10 @@ export function faultOf({ endpoint, status, code, message }: Refusal): EtcdFault
 const denials = /^ERR_SSL_.*(CERTIFICATE|UNKNOWN_CA|BAD_CERTIFICATE|ACCESS_DENIED|UNSUPPORTED_PROTOCOL)/;
 const distrusts = /^(UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|CERT_|ERR_TLS_CERT|INVALID_CA)/;
 
-/** Sorts the error of a broken connection; its message may contain anything and is not quoted. */
+/**
+ * Returns the fault for the error of a failed connection. Quotes only the error's code, because the error's message may
+ * contain anything.
+ */
 export function brokenFault(endpoint: string, error: unknown): EtcdFault {
   const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
   if (denials.test(code)) return new EtcdFault("Denied", `"${endpoint}" refuses the client certificate (${code})`);

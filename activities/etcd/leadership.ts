@@ -15,8 +15,8 @@ const betweenMs = 200;
 
 /**
  * Transfers the leadership from member `from` to the most advanced healthy voter; does nothing if another member leads
- * already. Returns the id of the leader, which is read after a transfer. `survey` only provides endpoints; the current
- * state comes from a new survey.
+ * already. Returns the id of the member that leads at the end. `survey` only provides endpoints; the current state
+ * comes from a new survey.
  */
 export async function moveLeadership(access: EtcdAccess, survey: EtcdSurvey, from: string): Promise<string> {
   const attempt = `move the leadership of etcd away from ${named(survey.members, from)}`;

@@ -60,8 +60,8 @@ function leaderIndex({ members, leader }: EtcdSurvey): number {
   return members.find(({ id }) => id === leader)?.status?.raftIndex ?? 0;
 }
 
-// Returns a reason if members run versions more than one minor apart, which etcd does not support; a difference of one
-// is typical of an upgrade.
+// Returns a reason if members run versions that differ by more than one minor version, which etcd does not support. A
+// difference of one minor version is typical during an upgrade.
 function versionDoubts(members: EtcdMember[]): string[] {
   const versions = members.map(({ status }) => status?.version ?? "").filter((version) => /^\d+\.\d+\./.test(version))
     .sort((a, b) => minorOf(a) - minorOf(b));

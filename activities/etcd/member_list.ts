@@ -8,8 +8,8 @@ import { EtcdFault } from "./fault.ts";
 import type { Sighting } from "./sighting.ts";
 
 /**
- * Returns the first linearizable answer and its endpoint; the faults of all endpoints if none answers or `givenUp`
- * aborts.
+ * Returns the first linearizable list of members and the endpoint that sent it; the faults of all endpoints if none
+ * sends a list or `givenUp` aborts.
  */
 export async function agreedList(
   connection: EtcdConnection,

@@ -17,7 +17,10 @@ export interface Machine {
  */
 export type Place = { member: EtcdMember } | "Absent" | "Outside" | { unknown: string };
 
-/** Returns the place of `machine`; `all` are the machines that could be members, with or without this one. */
+/**
+ * Returns the etcd member of `machine`, if any; `all` are the machines that could run members, with or without
+ * `machine`.
+ */
 export function placeOf(survey: EtcdSurvey, machine: Machine, all: readonly Machine[]): Place {
   const { members, silence } = survey;
   if (silence !== undefined) return { unknown: silence };

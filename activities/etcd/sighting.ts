@@ -27,8 +27,8 @@ export async function sightingsAt(connection: EtcdConnection, endpoints: string[
 const mostUrls = 32;
 
 /**
- * Returns more URLs to query: client URLs of members that have not answered yet, if their hosts are those of endpoints.
- * The client certificate is never sent to other hosts that a list of members contains.
+ * Returns more URLs to query: client URLs of members that have not answered yet, if they are on the hosts of queried
+ * endpoints. The list of members may contain other hosts, to which the client certificate must never be sent.
  */
 export function urlsToAsk({ members }: MemberList, asked: { endpoints: string[]; sightings: Sighting[] }): string[] {
   const hosts = new Set(asked.endpoints.map(hostOf));

@@ -1,4 +1,4 @@
-/** Streams a snapshot of an etcd from one member to its storage in pieces, so memory holds only a few of them. */
+/** Streams a snapshot of an etcd in pieces from one member to a sink, so that memory holds only a few pieces. */
 import { createHash } from "node:crypto";
 import type { EtcdMember, EtcdSnapshot } from "../../workflows/contracts/mod.ts";
 import { unavailable } from "../failures.ts";
@@ -8,7 +8,7 @@ import { failureOf } from "./fault.ts";
 import { checkedBytes } from "./snapshot_check.ts";
 import { snapshotPieces } from "./snapshot_stream.ts";
 
-/** Stores snapshots. */
+/** Stores snapshots, for example in a directory or on a server. */
 export interface SnapshotSink {
   /**
    * Stores all bytes under the name, or nothing: if the source ends with an error, as it does for an incomplete

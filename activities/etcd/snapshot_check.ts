@@ -31,7 +31,7 @@ export async function* checkedBytes(
   if (!hash.digest().equals(tail)) throw odd("does not match the digest at its end: bytes were lost or changed");
 }
 
-/** Adds `tail` and `bytes` to the hash, except for their last 32 bytes, and returns these. */
+/** Adds `tail` and `bytes` to the hash, except for the last 32 bytes of both together, and returns those 32 bytes. */
 function digestBut(hash: Hash, tail: Uint8Array, bytes: Uint8Array): Uint8Array {
   const all = Buffer.concat([tail, bytes]);
   const end = Math.max(0, all.length - digestSize);

@@ -45,7 +45,8 @@ async function look(connection: EtcdConnection, endpoints: string[]): Promise<Et
   return { members, leader: "", alarms: [], endpoints, silence: silenceOf(agreed, sightings) };
 }
 
-// Members without a leader would answer a linearizable request only after seven seconds, so the request is cancelled.
+// Returns whether members respond, but none of them has a leader. Such members would answer the linearizable request
+// for the list of members only after seven seconds, so that request is cancelled.
 function isLeaderless(sightings: Sighting[]): boolean {
   const answering = sightings.flatMap(({ told }) => told ? [told] : []);
   return answering.length > 0 && answering.every(({ leader }) => leader === "");

@@ -4,7 +4,7 @@ import type { ObjectBody } from "../kube/resources.ts";
 import type { Subject } from "./subject.ts";
 import type { CronJob } from "./workloads.ts";
 
-/** Annotation with `gateKey`; the pods of the Job have it too, because the downward API can pass it to a container. */
+/** Annotation with `gateKey`; also on the Job's pods, whose containers can get it through the downward API. */
 export const gateKeyAnnotation = "ostler.dev/gate-key";
 
 /** Annotation with the time (RFC 3339) at which a Job is stopped; only if Ostler and not the template set that time. */
@@ -45,7 +45,7 @@ export function jobFor(subject: Subject, { metadata, spec }: CronJob): ObjectBod
     spec: {
       activeDeadlineSeconds: Math.max(1, Math.ceil((subject.until - Date.now()) / 1000)),
       ...jobTemplate.spec,
-      // Keeps the Job until its result is read, because a deleted Job would run again.
+      // Keeps the Job until its result is read, because the next evaluation would create and run a deleted Job again.
       ttlSecondsAfterFinished: Math.max(dayInSeconds, Number(jobTemplate.spec["ttlSecondsAfterFinished"] ?? 0)),
       template: { ...template, metadata: podMetadata },
     },

@@ -18,15 +18,15 @@ const Answer = z.object({
 const defaultTimeoutMs = 5000;
 const largestAnswer = 1_000_000;
 
-/** Limits of an administrator on metrics queries of gates; the author of a policy chooses the address. */
+/** Limits that an administrator sets for the queries of gates, because the author of a policy chooses the address. */
 export interface MetricsAccess {
   /** Host names, each with or without a port; an empty list allows none. */
   readonly hosts: readonly string[];
   /** PEM of the CA of these hosts; "" uses the system's CAs. */
   readonly ca: string;
   /**
-   * Returns the worker's bearer token, read anew each time; "" for none. It is sent over https only, and to `hosts`
-   * only.
+   * Returns the bearer token of Ostler's worker process, which is read at each call; "" for none. The token is sent
+   * only over https, and only to `hosts`.
    */
   readonly token: () => Promise<string>;
   /** Timeout of the whole response in milliseconds; default 5 s. */
@@ -37,11 +37,13 @@ const nowhere: MetricsAccess = { hosts: [], ca: "", token: () => Promise.resolve
 
 /**
  * Returns the values of all series, NaN among them; none for an empty response. Throws an Error whose message names the
- * server and its failure, and never quotes its response. Redirects are not followed: a policy names one server.
+ * server and its failure, and never quotes its response. Does not follow redirects, because they may lead to servers
+ * that are not in `hosts`.
  */
 export async function queryPrometheus(server: string, query: string, access = nowhere): Promise<number[]> {
   const url = queryUrl(server, query);
-  // The author of a policy chooses the address, and must not be able to query any server that a worker reaches.
+  // Only listed hosts are queried, because the author of a policy chooses the address, and Ostler's worker process can
+  // reach servers that this author must not reach.
   if (!access.hosts.includes(url.host) && !access.hosts.includes(url.hostname)) {
     throw new Error(`"${url.host}" is not listed in prometheus-hosts`);
   }

@@ -30,7 +30,7 @@ interface SubjectNodes {
   absent: string[];
 }
 
-/** Above this many nodes one list is cheaper than reading each. */
+/** Maximum nodes that are read one by one; for more nodes, listing all nodes is cheaper. */
 const readSingly = 20;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Claims the objects that Operating System Manager made for a pool, by setting Ostler's owner annotation; nothing else
- * changes.
+ * Claims the objects that Operating System Manager made for a pool: adds Ostler's finalizer to the MachineDeployment,
+ * then Ostler's owner annotation to the objects. The data of the objects does not change.
  */
 import type { Cluster } from "../cluster.ts";
 import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
@@ -28,8 +28,9 @@ export function adoptionOf(pool: HandoverPool): Adoption {
 }
 
 /**
- * Claims the objects of a pool; does nothing if its MachineDeployment is deleted or being deleted. Idempotent. Data is
- * unchanged, so immutable secrets remain valid until the pool is published anew.
+ * Claims the objects of a pool; does nothing if its MachineDeployment is deleted or being deleted. Idempotent. Of the
+ * claimed objects only annotations change, which works for immutable secrets too: their data remains valid until Ostler
+ * publishes the pool.
  */
 export function adoptPool(
   { kube, profileNamespace }: Place & { kube: Cluster },

@@ -28,7 +28,8 @@ export interface Known {
 
 /**
  * Returns the webhook configurations that call, or may call, Operating System Manager's webhook. Once this webhook is
- * removed, these configurations block all writes of MachineDeployments or profiles, also those of a takeover.
+ * removed, the configurations that call it block all writes of MachineDeployments or profiles, also the writes of a
+ * takeover by Ostler.
  */
 export async function readWebhooks(kube: Kube): Promise<Leftover[]> {
   const plurals = ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"];
@@ -60,7 +61,7 @@ export async function readLeftovers(kube: Kube, known: Known): Promise<Leftover[
 
 /**
  * Returns why objects of Operating System Manager are still needed, as a sentence that names a pool or machine that
- * boots with the objects; undefined if there is none.
+ * boots with the objects; undefined if no pool or machine boots with them.
  */
 function neededFor(pools: HandoverPool[]): string | undefined {
   const pool = pools.find(({ deployment, boot }) => deployment && boot && boot.maker !== "Ostler");

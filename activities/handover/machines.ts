@@ -34,13 +34,14 @@ interface RawMachine extends Owned {
   status?: { nodeRef?: { name?: string } | null };
 }
 
-/** Suffix of annotations that hold a machine: machine-controller orders no instance while one of them has a value. */
+/** Suffix of annotations that hold a machine: machine-controller creates no instance while one of them has a value. */
 const initializers = /\/initializers$/;
 
 /** Reads all machines that belong to a MachineDeployment. */
 export async function readMachines(kube: Cluster): Promise<MachineOfPool[]> {
   const found = await listEach(kube, machines, (object) => ({ set: ownerOf("MachineSet", object), ...seenOf(object) }));
-  // Sets are listed after machines: a set exists before its machines, and until they are deleted.
+  // Lists MachineSets after machines: a MachineSet exists before its machines and until their deletion, so none is
+  // missed.
   const sets = await listEach(kube, machineSets, (object) => {
     const owner = ownerOf("MachineDeployment", object);
     const { namespace } = headOf(object as never);

@@ -1,4 +1,4 @@
-/** Objects of Ostler that do not belong to a pool; they are deleted when the pools are given back. */
+/** Ostler's objects that do not belong to a pool; deleted when the pools are given back to Operating System Manager. */
 import { Buffer } from "node:buffer";
 import { X509Certificate } from "node:crypto";
 import { type Kube, sharedNamespace } from "../kube/client.ts";

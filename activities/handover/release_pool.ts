@@ -51,7 +51,8 @@ export function releasePool(releaser: Releaser, giving: Giving): Promise<void> {
     // back.
     if (!deployment || deployment.isLeaving) return await ensurePoolCleanedUp(releaser, pool);
     if (!deployment.isNamed && deployment.profile) await nameProfile(kube, giving.pool);
-    // Tokens and secrets are given back before the account with which machines have fetched so far is deleted.
+    // `deleteIdentity` deletes the account whose token machines have used to fetch their user-data, so tokens and
+    // secrets are given back first.
     await releaseTokens(kube, pool, { tokens: tokens.get(namesOf(pool).key) ?? [], now });
     await releaseSecrets(kube, { ...pool, artefacts: giving.pool.artefacts }, releaser.getterToken);
     await releaseConfig(releaser, giving);
@@ -61,7 +62,8 @@ export function releasePool(releaser: Releaser, giving: Giving): Promise<void> {
   });
 }
 
-// Operating System Manager manages only pools that name their profile.
+// Writes the name of the pool's profile into the MachineDeployment's annotations, because Operating System Manager
+// manages only MachineDeployments that name a profile.
 async function nameProfile(kube: Kube, { namespace, name, deployment }: HandoverPool): Promise<void> {
   const body = { metadata: { annotations: { [profileAnnotation]: deployment?.profile?.name } } };
   await ifFound(patchObject(kube, machineDeployments, { namespace, name, body }));
@@ -84,7 +86,8 @@ async function releaseConfig(
   const ours = Object.keys(standing).filter((key) => key.startsWith(ourPrefix));
   const annotations = {
     ...Object.fromEntries(ours.map((key) => [key, null])),
-    // Only a config that Ostler published needs other annotations; a claimed one has those of Operating System Manager.
+    // Adds the annotations of Operating System Manager to a config that Ostler published; a claimed config has them
+    // already.
     ...(standing[digestAnnotation] === undefined ? {} : await toldToOsm(kube, pool, keptVersion)),
   };
   await patchObject(kube, configs, { ...where, body: { metadata: { annotations } } });

@@ -1,6 +1,6 @@
 /**
- * Gives the secrets with which machines boot back to Operating System Manager: removes Ostler's annotations, and
- * replaces the token of Ostler's account, which is deleted, by Operating System Manager's token.
+ * Returns to Operating System Manager the secrets that machines boot from: removes Ostler's annotations, and replaces
+ * the token of Ostler's account by Operating System Manager's token, because the handover deletes that account.
  */
 import { Buffer } from "node:buffer";
 import type { V1Secret } from "@kubernetes/client-node";
@@ -25,7 +25,8 @@ export async function releaseSecrets(
   for (const name of inOrder(names).filter((each) => pool.artefacts.includes(each))) {
     const secret = await ifFound(kube.core.readNamespacedSecret({ name, namespace: secretsNamespace }));
     if (!secret || secret.metadata?.annotations?.[ownerAnnotation] !== ownerOf(pool)) continue;
-    // The kubeconfig stays mutable, as Operating System Manager rewrites it with a new token.
+    // The kubeconfig and the edge script stay mutable: Operating System Manager rewrites the kubeconfig with a new
+    // token.
     const isImmutable = name !== names.kubeletBootstrap && name !== names.edgeScript;
     await giveBack(kube, pool, { secret, getterToken, isImmutable });
   }

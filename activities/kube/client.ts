@@ -169,7 +169,7 @@ export const asJsonPatch = setHeaderOptions("Content-Type", PatchStrategy.JsonPa
 // Selects the cluster of a kind: profiles and configs may be in the management cluster, separate from the cluster of
 // the pools.
 
-/** The part of a kind that decides its cluster. */
+/** A kind of objects; its group decides whether its objects are in the management cluster. */
 interface Kind {
   group: string;
   version: string;

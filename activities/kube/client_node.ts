@@ -1,6 +1,7 @@
 /**
- * The part of the Kubernetes client library that Ostler uses; other files import only its types. The package loads all
- * API groups, so production runs a bundle of this file instead, which has only these (`docs/reference/settings.md`).
+ * The part of the Kubernetes client library that Ostler uses; other files import only types from the library. The
+ * library loads all API groups, so production runs a bundle of this file, which has only the API groups listed here
+ * (`docs/reference/settings.md`).
  */
 export {
   ApiException,

@@ -3,7 +3,9 @@ import { z } from "zod";
 import { Selector } from "./status.ts";
 import { Metadata, type Resource } from "./resources.ts";
 
-/** A repository and the digest of an image in it: a tag may name another image tomorrow. */
+/**
+ * A repository and the digest of an image in it. A tag alone is invalid, because it may later name a different image.
+ */
 const pinnedImage = /^[a-z0-9][a-z0-9._:/-]{0,400}@sha256:[0-9a-f]{64}$/;
 
 const Image = z.union([

@@ -6,7 +6,7 @@ import { machineDeployments, patchObject, readObject } from "./resources.ts";
 /** In a template: the time of the last request. machine-controller replaces machines for any change of a template. */
 const recreatedAnnotation = "ostler.dev/recreated-at";
 
-/** Differs from the field manager of rollouts, so that the history of the pool names the request as the actor. */
+/** Differs from the field manager of rollouts, so that a pool's history shows that a person requested this change. */
 const fieldManager = "ostler-recreate";
 
 /** Returns the merge patch that requests the replacement, with `now` (epoch ms) as the time of the request. */

@@ -35,8 +35,8 @@ function sorted(attempt: string, error: unknown): unknown {
   if (error instanceof ApplicationFailure || error instanceof CancelledFailure) return error;
   const status = statusOf(error);
   if (status === undefined) return isNetwork(error) ? unavailable(`Failed to ${attempt}: ${reasonOf(error)}`) : error;
-  // A denial is retried for a while before the rollout halts, because an API server denies too much in its first
-  // seconds.
+  // A denial is retried for a while before the rollout halts, because in its first seconds an API server also denies
+  // requests that it will allow later.
   if (status === 401 || status === 403 || isUnconfigured(error, status)) {
     return denied(`Failed to ${attempt}: ${said(error, status)}`);
   }

@@ -47,7 +47,8 @@ export function awaitControlPlaneHealthy(
 
 /**
  * Waits after a renewal of certificates until the control plane is healthy, all its static pods have restarted since
- * the renewal, and no certificate that its servers present expires soon. Returns like `awaitControlPlaneHealthy`.
+ * the renewal, and no certificate that its servers present expires soon. Returns at `until` at
+ * the latest, and `Unseen` after an outage, like `awaitControlPlaneHealthy`.
  */
 export function awaitCertificatesRenewed(
   kube: Cluster,

@@ -20,9 +20,9 @@ import {
 const namespace = "kube-system";
 
 /**
- * Creates the pod that executes the order, and waits for its result until the order's deadline, like `byHand`. Throws
- * Moot (GenerationStale) if the desired version or its components changed before the pod was created, and Refused
- * (HandsMissing) if the setting hands-image is not an image with a digest.
+ * Creates the pod that executes the order, and waits until the order's deadline for the pod's result (see `byHand`).
+ * Throws Moot (GenerationStale) if the desired version or its components changed before the pod was created, and
+ * Refused (HandsMissing) if the setting hands-image is not an image with a digest.
  */
 export async function awaitUpgradeOrdered({ kube, image }: HandDeps, order: UpgradeOrder): Promise<UpgradeOutcome> {
   validateUpgrade(order);

@@ -15,9 +15,9 @@ export interface RemovedApis {
 
 /**
  * Returns the APIs that clients have used since the start of an API server, and that `version` does not have. Each API
- * server counts its own requests, so all of them are read, and those that do not answer are reported. If this process
- * can reach none of them directly, for example from another network, only the one that the load balancer chose is read,
- * and the others are not reported.
+ * server counts its own requests, so up to nine of them are read, and those that do not answer are reported. If this
+ * process can reach none of them directly, for example from another network, the result is from the API server that the
+ * load balancer chose, and the unreachable API servers are not reported.
  */
 export async function readRemovedApis(kube: Kube, version: string): Promise<RemovedApis> {
   const any = await attempting("read the metrics of the API server", () => kube.metrics.read());

@@ -1,4 +1,6 @@
-/** Approves the certificate request of a kubelet if a machine of Ostler waits for its node; leaves others undecided. */
+/**
+ * Approves a kubelet's certificate request if a machine of Ostler waits for its node; leaves other requests undecided.
+ */
 import type { Cluster } from "../cluster.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { readNewcomers } from "../backends/registry.ts";
@@ -61,7 +63,8 @@ function messageFor(node: string, { newcomer }: JoinFacts): string {
   return `Machine "${namespace}/${node}" of pool "${namespace}/${name}" is waiting for this node`;
 }
 
-// If another process wrote the request first, the patch is a conflict, and the watch reports the request anew.
+// Approves the request. Returns false if the request was deleted, or if another process wrote it first; the watch then
+// reports the written request anew.
 async function approve(kube: Cluster, { name, resourceVersion }: NodeRequest, message: string): Promise<boolean> {
   const conditions = [{ type: "Approved", status: "True", reason: ourReason, message }];
   const body = { metadata: { resourceVersion }, status: { conditions } };

@@ -11,8 +11,9 @@ const pageSize = 500;
 const pages = 4;
 
 /**
- * Describes the newest certificate request for a node with one of these names. If there is none, describes up to three
- * requests by bootstrap tokens that were not granted, for any node. Returns undefined if requests cannot be read.
+ * Describes the newest certificate request for a node with one of these names. If no such request exists, describes up
+ * to three requests for any node that were made with bootstrap tokens and are not granted. Returns undefined if
+ * requests cannot be read.
  */
 export async function certificateStateOf(kube: Kube, names: string[]): Promise<string | undefined> {
   const requests = await readRequests(kube);
@@ -44,8 +45,8 @@ async function readRequests(kube: Kube): Promise<V1CertificateSigningRequest[] |
   }
 }
 
-// DER writes the length of a text before the text. The search includes the length, so that a name does not match a
-// longer name that begins with it.
+// Returns whether the request is for the node of this name. Searches the DER text with the length that precedes it, so
+// that a name does not match a longer name that begins with it.
 function isFor({ spec }: V1CertificateSigningRequest, name: string): boolean {
   const subject = `system:node:${name}`;
   const der = derOf(spec.request);

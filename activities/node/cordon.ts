@@ -10,7 +10,9 @@ import { holderOf, isOwnHold } from "./holder.ts";
 export const scaleDownDisabledAnnotation = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
 /** Annotation of a Node that Ostler cordoned; its value is that of `holderOf` and names the pool. */
 export const cordonedByAnnotation = "ostler.dev/cordoned-by";
-/** Annotation of a Node from which Ostler keeps the autoscaler off; its value is that of `holderOf`, too. */
+/**
+ * Annotation of a Node from which Ostler keeps the autoscaler off; its value is that of `holderOf` and names the pool.
+ */
 export const keptByAnnotation = "ostler.dev/scale-down-disabled-by";
 
 interface NodeOf {
@@ -82,7 +84,8 @@ export function ensureNodeNotKept(kube: Kube, { pool, node }: NodeOf): Promise<v
   });
 }
 
-// With the resource version, the API server refuses to overwrite a concurrent change; the conflict is retried.
+// Applies the change that `changeOf` returns. The patch contains the resource version, so that the API server refuses
+// to overwrite a concurrent change; callers repeat the step after such a conflict.
 async function change(kube: Kube, name: string, changeOf: (node: V1Node) => NodeChange): Promise<void> {
   const node = await ifFound(kube.core.readNode({ name }));
   if (!node) return;

@@ -43,7 +43,7 @@ export function protects({ spec }: V1PodDisruptionBudget, { metadata }: V1Pod): 
   return spec?.selector !== undefined && selects(spec.selector, metadata?.labels);
 }
 
-/** The fields of a budget that show that more pods, or fewer, may be evicted. */
+/** The fields of a budget whose change may allow more evictions, or fewer. */
 const budgets: Resource<string> = {
   ...{ group: "policy", version: "v1", plural: "poddisruptionbudgets" },
   schema: z.custom<V1PodDisruptionBudget>((object) => typeof object === "object" && object !== null).transform(

@@ -25,7 +25,7 @@ import { RefusedEvictions } from "./refused_evictions.ts";
 
 /** Number of pods that are evicted or deleted concurrently. */
 const width = 10;
-/** Obstacles that last less (ms) are not reported, because they are typical while pods move. */
+/** Milliseconds before an obstacle is reported, because obstacles that end earlier are typical while pods move. */
 const standingMs = 10_000;
 /** Maximum obstacles that a result names. */
 const told = 20;
@@ -34,7 +34,8 @@ const forcedGraceSeconds = 30;
 
 /**
  * Drains a node. Returns when no pod has to move any more, when new obstacles have lasted for 10 s (`known` is the key
- * of those reported before), or at `until`. Returns `Unseen` if the API server did not answer for a while.
+ * of the obstacles that were reported before), or at `until`. Returns `Unseen` if the API server did not answer for a
+ * while.
  */
 export async function awaitNodeDrained(kube: Cluster, task: DrainOrder): Promise<DrainOutcome | Unseen> {
   const drain = new Drain(kube, task);

@@ -11,8 +11,8 @@ export async function podsToMove(kube: Kube, node: string): Promise<V1Pod[]> {
   return pods.filter(hasToMove);
 }
 
-// A drain leaves DaemonSet pods, which would be recreated at once, mirror pods, which the kubelet owns, and finished
-// pods.
+// Returns false for the pods that a drain leaves on the node: DaemonSet pods, which would be recreated there, mirror
+// pods, which the kubelet owns, and finished pods.
 function hasToMove(pod: V1Pod): boolean {
   const isDaemon = pod.metadata?.ownerReferences?.some(({ kind }) => kind === "DaemonSet") ?? false;
   const isMirror = pod.metadata?.annotations?.["kubernetes.io/config.mirror"] !== undefined;

@@ -1,7 +1,9 @@
 /** Values of annotations that name the pool for which Ostler holds a machine, or marks or cordons a node. */
 import type { PoolKind, PoolRef } from "../../workflows/contracts/mod.ts";
 
-/** The word for each kind of pool; a PoolRef without a kind is of the default backend. */
+/**
+ * The part of an annotation value that names the kind of a pool; a PoolRef without a kind is of the default backend.
+ */
 const words: Partial<Record<PoolKind, string>> = { ScalingGroup: "scaling-group", NodePool: "node-pool" };
 
 /**
@@ -24,8 +26,8 @@ export function holderIn(value: string): PoolRef | undefined {
 const holderPattern = /^(?:([^/]+)\/)?(machine-deployment|scaling-group|node-pool)\/([^/]+)\/([^/]+)$/;
 
 /**
- * Returns whether a hold or mark is the pool's own. This includes holds from before the cluster had a name, and holds
- * by the admission policy and the webhook, which do not know that name.
+ * Returns whether a hold or mark belongs to the pool. A value without the cluster's name counts too: it dates from
+ * before the cluster had a name, or the admission policy or the webhook wrote it, which do not know that name.
  */
 export function isOwnHold(pool: PoolRef, value: string | undefined): boolean {
   const { cluster: _, ...plain } = pool;

@@ -22,7 +22,7 @@ export interface JoinFacts {
 /**
  * The requester. Token: a machine of the pool whose bootstrap tokens have this group. AnyPool: a machine of any pool,
  * which used the shared service account or a token without a pool's group, such as a token that was created before
- * approve-joining-nodes was set. Stranger: any other; `says` is a clause that states why.
+ * approve-joining-nodes was set. Stranger: any other requester; `says` is a clause that states why.
  */
 export type Asker = { by: "Token"; group: string } | { by: "AnyPool" } | { by: "Stranger"; says: string };
 

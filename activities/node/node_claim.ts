@@ -62,7 +62,10 @@ export function standingOn({ name, providerId = "" }: ClaimedNode, claim: NodeCl
   return { state: "Unclear", says, isFirst: true };
 }
 
-/** Compares the scheme and the last part, which names the instance; only some controllers write zones into IDs. */
+/**
+ * Returns whether the IDs have the same scheme and the same last part, which names the instance. The parts between them
+ * are ignored, because only some controllers write zones into IDs.
+ */
 function isSame(id: string, other: string): boolean {
   return id !== "" && schemeOf(id) === schemeOf(other) && lastOf(id) === lastOf(other);
 }

@@ -5,12 +5,12 @@ import type { Kube } from "../kube/client.ts";
 
 export interface NodeFacts {
   name: string;
-  /** Missing until a cloud or another controller has set it. */
+  /** Missing until a controller, such as the one of the cloud, has set it. */
   providerId?: string;
   ready: boolean;
   /** False while the node's kubelet sends no heartbeats, because it is down or has no network. */
   reachable: boolean;
-  /** The reason of the node's condition Ready, which stays the same while the cause does. */
+  /** The reason of the node's condition Ready, which does not change while the cause is the same. */
   readyReason: string;
   readyMessage: string;
   /** Keys of the taints with which the cluster keeps pods off a node until it is initialised. */
@@ -90,7 +90,7 @@ export function factsOf({ metadata, spec, status }: V1Node): NodeFacts {
 export function unreadinessOf({ name, ready, readyReason, readyMessage, initialising }: NodeFacts): string | undefined {
   if (!ready) return `node "${name}" is not Ready (${readyReason}): ${readyMessage}`;
   const [taint] = initialising;
-  // A node with such a taint cannot run the pods that are evicted from an old node.
+  // While the node has such a taint, it cannot run the pods that are evicted from an old node.
   return taint && `node "${name}" is Ready, but taint "${taint}" keeps pods off it`;
 }
 

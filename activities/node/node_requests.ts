@@ -11,7 +11,8 @@ export interface NodeRequest {
   name: string;
   resourceVersion: string;
   /**
-   * Name of the requested node; missing if the request is unlike those of kubelets, or if another approver decided it.
+   * Name of the requested node; missing if a kubelet would not send such a request, or if an approver other than Ostler
+   * decided it.
    */
   node?: string;
   /** The requester as the API server authenticated it. */
@@ -19,7 +20,7 @@ export interface NodeRequest {
   groups: string[];
   /** Whether the request was approved, denied or signed, so that nothing is left to do. */
   isDecided: boolean;
-  /** The reason and time (epoch ms) of its approval. */
+  /** The reason and time (epoch ms) of the request's approval. */
   approval?: { reason: string; at: number };
 }
 
@@ -39,7 +40,7 @@ const Request = z.object({
   status: z.object({ certificate: z.string().optional(), conditions: z.array(Condition).nullish() }).nullish(),
 });
 
-/** All requests for this signer; the node is not parsed for requests that another approver decided. */
+/** All requests for this signer; the node is not parsed for requests that an approver other than Ostler decided. */
 export const nodeRequests: Resource<NodeRequest> = {
   ...{ group: "certificates.k8s.io", version: "v1", plural: "certificatesigningrequests" },
   fieldSelector: `spec.signerName=${nodeSigner}`,

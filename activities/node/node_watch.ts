@@ -18,7 +18,7 @@ const nodeFacts: Resource<NodeFacts> = {
   schema: z.custom<V1Node>((node) => typeof node === "object" && node !== null).transform(factsOf),
 };
 
-/** The nodes of one API server as a process sees them. */
+/** Reads nodes of one API server: from a watch if that is cheaper, else with one GET per node. */
 export class NodeWatch extends SharedWatch<NodeFacts> {
   readonly #kube: Kube;
   #gets = { since: 0, number: 0 };

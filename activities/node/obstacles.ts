@@ -1,4 +1,4 @@
-/** Describes what keeps a pod on a node, in words that stay the same while nothing changes. */
+/** Describes what prevents a pod from leaving its node, in words that stay the same while nothing changes. */
 import type { V1Pod, V1PodDisruptionBudget } from "@kubernetes/client-node";
 import { createHash } from "node:crypto";
 import { nameOf } from "./drained_pods.ts";
@@ -49,8 +49,8 @@ export function isLate({ metadata }: V1Pod, now: number): boolean {
 }
 
 /**
- * Returns what keeps a terminating pod on its node; undefined within its grace period on a Ready node. On a node
- * without heartbeats, the pod may still run.
+ * Returns what keeps a terminating pod on its node; undefined within its grace period on a Ready node. A pod on a node
+ * without heartbeats counts as kept from the start, because it may still run.
  */
 export function endingOf(pod: V1Pod, node: NodeFacts, now: number): Obstacle | undefined {
   if (!node.reachable) return obstacle(pod, "the node is unreachable, so the pod cannot confirm its termination");

@@ -1,6 +1,6 @@
 /**
- * Refused evictions: retried less and less often while nothing changes, and at once when their PodDisruptionBudget
- * changes, so that a drain of a day sends an API server few requests.
+ * Records refused evictions. Each is retried less and less often while nothing changes, and immediately when a
+ * PodDisruptionBudget of its pod changes, so that a drain of a day sends an API server few requests.
  */
 import type { V1Pod, V1PodDisruptionBudget } from "@kubernetes/client-node";
 import type { Obstacle } from "./obstacles.ts";
@@ -26,8 +26,8 @@ export class RefusedEvictions {
   }
 
   /**
-   * Returns what blocks a pod whose eviction was refused; undefined when a retry is due, because its pause has ended or
-   * `budgets`, those that protect the pod now, have changed.
+   * Returns what blocks a pod whose eviction was refused; undefined if a retry is due, because the pause has ended, or
+   * because the PodDisruptionBudgets that protect the pod now (`budgets`) have changed.
    */
   standing(pod: V1Pod, budgets: readonly V1PodDisruptionBudget[], now: number): Obstacle | undefined {
     const refused = this.#refused.get(uidOf(pod));
@@ -35,7 +35,7 @@ export class RefusedEvictions {
     return { ...refused.obstacle, pod };
   }
 
-  /** Records a refused eviction, which is retried at once when `budgets` change. */
+  /** Records a refused eviction, which is retried immediately when `budgets` change. */
   note(obstacle: Obstacle, budgets: readonly V1PodDisruptionBudget[], now: number): void {
     const before = this.#refused.get(uidOf(obstacle.pod));
     const state = stateOf(budgets);

@@ -1,7 +1,8 @@
 /**
- * Reads when the certificates of control planes expire, and writes that to the status of their NodeVersion. Each server
- * is read once an hour: the status keeps the results for all workers and across restarts, and the cache of the process
- * keeps those that could not be written. A survey makes its handshakes concurrently, to wait only for the slowest one.
+ * Reads when the certificates of control planes expire, and writes that to the status of their NodeVersion. The
+ * certificate of each server is read once an hour: the status keeps the results for all workers and across restarts,
+ * and the cache of the process keeps results that could not be written. A survey makes its handshakes concurrently, to
+ * wait only for the slowest one.
  */
 import type { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
@@ -35,7 +36,10 @@ export const freshMs = 3_600_000;
 const mostHandshakes = 75;
 /** Maximum certificates in the status, which keeps the most urgent ones. */
 const mostRecords = 400;
-/** Age of a Node (ms) from which its servers are read: a read before they run would make them unknown for an hour. */
+/**
+ * Age of a Node (ms) from which its servers are read: a read before they run would record their certificates as unknown
+ * for an hour.
+ */
 const settledMs = 600_000;
 const longestPem = 100_000;
 const mostAuthorities = 10;
@@ -80,7 +84,7 @@ interface Reading {
   /** The records that the status has already. */
   known: readonly CertificateRecord[];
   now: number;
-  /** The node whose servers are read in any case. */
+  /** The node whose servers are read even if their records are less than an hour old. */
   again: string | undefined;
 }
 
@@ -104,8 +108,9 @@ async function readRecords(kube: Cluster, { controlPlanes, known, now, again }: 
   );
   const fresh = new Map(read.map((record) => [keyOf(record), record]));
   return [
-    // A record of the Secret keeps its `readAt` while its other fields are the same, so that reads alone cause no
-    // writes. A worker that read the Secret earlier than another worker does not replace the later record.
+    // The record of a certificate in the Secret keeps its `readAt` while its other fields are the same, so that reads
+    // alone cause no writes. A worker that read the Secret earlier than another worker does not replace the later
+    // record.
     ...records.map((record) => {
       const before = stored.get(keyOf(record));
       if (!isFresh(before)) return record;
@@ -153,7 +158,7 @@ async function readTarget(
   return recordOf(target, seen);
 }
 
-/** Reads the certificate of a record's server now. */
+/** Reads the certificate of the server that a record names now, whatever the age of the record. */
 export async function readRecord(
   kube: Cluster,
   { component, of, at }: CertificateRecord,
@@ -189,7 +194,8 @@ async function readSecret(kube: Kube, now: number): Promise<SecretRead> {
   });
   try {
     const secret = await readSecretTexts(kube, accessSecret);
-    // Without the Secret, Ostler does not replace control planes, and other conditions report that.
+    // Without the Secret, Ostler does not replace control planes, and conditions other than CertificatesValid report
+    // that.
     if (!secret) return { endpoints: undefined, records: [] };
     const { "ca.crt": ca = "", "tls.crt": cert = "", endpoints } = secret.texts;
     const read = (component: CertificateComponent, key: string, pem: string): CertificateRecord[] => {
@@ -227,7 +233,7 @@ interface Shown {
 async function write(kube: Kube, version: NodeVersion, shown: Shown): Promise<boolean> {
   if (shown.isSame && isTold(version, shown.standing)) return true;
   const { name } = version.metadata;
-  // The passed NodeVersion is out of date, because the survey has written its status since.
+  // `version` may be out of date: the survey of a NodeVersion writes the status before it calls `showCertificates`.
   const current = await ifFound(readClusterObject(kube, nodeVersions, name));
   if (!current) return true;
   const { metadata: { uid, resourceVersion, generation = 0 }, status } = current;
@@ -247,7 +253,7 @@ async function write(kube: Kube, version: NodeVersion, shown: Shown): Promise<bo
   try {
     await patchClusterStatus(kube, nodeVersions, { name, resourceVersion, status: wanted });
   } catch (error) {
-    // Another controller wrote, or the NodeVersion was deleted: the next survey writes what is still true.
+    // Another controller wrote the status, or the NodeVersion was deleted: the next survey writes what is still true.
     if (![404, 409].includes(statusOf(error) ?? 0)) throw error;
     return statusOf(error) === 404;
   }

@@ -22,9 +22,9 @@ const named = 5;
 const unfinished: readonly NodeClass[] = ["outdated", "donors", "heirs", "awaitingAnnotation", "obsolete"];
 
 /**
- * Returns the progress. An outdated node counts as unfinished even if its replacement vanished, and so does a node that
- * waits for its annotation. The version of an invalid node cannot be determined: the message names the node, and the
- * NodeVersion is not complete.
+ * Returns the progress. An outdated node counts as unfinished even if its replacement vanished, and so does a node
+ * without the annotations that name its versions. The version of an invalid node cannot be determined: the message
+ * names the node, and the NodeVersion is not complete.
  */
 export function completionOf({ nodes, joins, leaves }: NodeCounts, limit = 1): Completion {
   const extra = nodes.heirs.length + nodes.awaitingAnnotation.length + joins + leaves;

@@ -78,7 +78,10 @@ export async function readGroupNodes(kube: Cluster): Promise<GroupNode[]> {
 /** The nodes of instances by provider ID in lower case. */
 interface InstanceNodes {
   nodes: Map<string, GroupNode>;
-  /** Names of nodes that share a provider ID; `nodes` lacks them: any may be the node of the instance. */
+  /**
+   * Names of nodes that share a provider ID. These nodes are not in `nodes`, because any of them may be the node of the
+   * instance.
+   */
   twins: Map<string, string[]>;
 }
 

@@ -12,12 +12,12 @@ import { lackOf, othersFirst } from "./joining_control_plane.ts";
 import { marks } from "./marks.ts";
 
 const hourMs = 3_600_000;
-/** Default deadline (ms), as the join service sets it for a worker. */
+/** Deadline (ms) of a JoiningNode that does not name one, as the join service sets it for a worker node. */
 const usualMs = 48 * hourMs;
 /** Longest deadline (ms), because users who may write JoiningNodes can set any deadline. */
 const mostMs = 7 * 24 * hourMs;
 
-/** Conflicts with other writers after which the activity throws, so that Temporal retries it. */
+/** Number of conflicts with other writers after which the activity throws, so that Temporal retries it. */
 const tries = 5;
 
 /** Milliseconds between reads of a joining control plane, because etcd sends no events: short at first, long later. */

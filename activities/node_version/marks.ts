@@ -1,6 +1,6 @@
 /**
- * Annotations of the Constellation node operator on nodes; Ostler uses the same, so it can complete the operator's
- * work.
+ * Annotations of the Constellation node operator on nodes. Ostler uses the same annotations, so that it can complete
+ * the operator's work.
  */
 import { z } from "zod";
 

@@ -23,7 +23,7 @@ export interface HandOrder<Outcome> extends HandPod, HandReading<Outcome> {
   /** Kind of the order in messages, such as "OS operation". */
   kind: string;
   verb: string;
-  /** Whether another pod may continue the order after the first one had begun. */
+  /** Whether a new pod may execute the order if the previous pod was lost after it had begun. */
   isRepeatable: boolean;
   /** Returns the outcome if no result was reported. */
   unknown: (message: string) => Outcome;
@@ -49,7 +49,7 @@ export async function byHand<Outcome>(deps: HandDeps, order: HandOrder<Outcome>)
   const hand = new Hand(deps, order);
   using news = newsOfHand(deps.kube, hand.name);
   return await poll<Outcome>({
-    until: Number.MAX_SAFE_INTEGER, // at the deadline, the answer is an unknown result, not a failure
+    until: Number.MAX_SAFE_INTEGER, // at the order's deadline, `look` returns an unknown result
     news,
     every: 3_000,
     gap: 500,
@@ -61,7 +61,7 @@ export async function byHand<Outcome>(deps: HandDeps, order: HandOrder<Outcome>)
 
 type Look<Outcome> = { answer: Outcome } | { missing: string };
 
-/** One order to one node; each read continues it. */
+/** Executes one order on one node; each call of `look` reads the state and takes the next step. */
 export class Hand<Outcome> {
   readonly #deps: HandDeps;
   #order: HandOrder<Outcome>;
@@ -69,9 +69,9 @@ export class Hand<Outcome> {
   readonly name: string;
   #made = 0;
   #isThere = false;
-  /** Whether the order's pod was seen after its start. */
+  /** Whether a read has found that a pod of the order had started. */
   #hasBegun = false;
-  /** Epoch ms before which no other pod is created. */
+  /** Epoch ms before which no pod is created in place of a lost one. */
   #againAt = 0;
   /** Epoch ms of the first failed read; undefined after a successful one. */
   #blindSince: number | undefined;
@@ -155,7 +155,7 @@ export class Hand<Outcome> {
     try {
       await kube.core.createNamespacedPod({ namespace, body });
     } catch (error) {
-      if (statusOf(error) !== 409) throw error; // another attempt of the same order created it first
+      if (statusOf(error) !== 409) throw error; // another attempt of the activity created the pod first
     }
     [this.#made, this.#isThere] = [this.#made + 1, true];
     this.#againAt = now + againMs;

@@ -18,7 +18,7 @@ export const untilAnnotation = "ostler.dev/until";
 export const handGraceSeconds = 5;
 /** Maximum duration of an order, in seconds. */
 const mostSeconds = 86_400;
-/** Seconds without progress after which a fetch counts as stalled. */
+/** Seconds without new data after which a download on the node counts as stalled. */
 export const stallSeconds = 90;
 const scripts = "ostler-hands-scripts";
 /** The pod of an order: `command` runs a mounted script with the arguments of `args`; each order has its own `name`. */
@@ -29,7 +29,9 @@ export interface HandPod {
   /** Deadline of the order (epoch ms). */
   until: number;
   command: string[];
-  /** Returns the arguments for a deadline (epoch ms): an outage of the API server extends the deadline of the order. */
+  /**
+   * Returns the script's arguments for a deadline (epoch ms), because an outage of the API server extends the deadline.
+   */
   args(until: number): string[];
 }
 
@@ -46,7 +48,7 @@ export function osCommandOf(order: OsOrder): HandPod {
   return { name, node, uid, until, command, args: (end) => argumentsOf({ ...order, until: end }, name) };
 }
 
-/** Returns the pod of an order, with an image by digest; the Node owns the pod. */
+/** Returns the pod that executes an order; `image` must have a digest, and the Node owns the pod. */
 export function podOf(order: HandPod, image: string, now: number): V1Pod {
   const { name, command, until } = order;
   const owner = { apiVersion: "v1", kind: "Node", name: order.node, uid: order.uid };

@@ -24,7 +24,7 @@ export interface HandReading<Outcome> {
   failed: (message: string) => Outcome | undefined;
 }
 
-/** Returns how the result of an order with this verb is read. */
+/** Returns the functions that read the result of an OS operation with this verb. */
 export function osReading(verb: string | undefined): HandReading<OsOutcome> {
   const failed = (message: string): OsOutcome | undefined =>
     booting(verb) ? undefined : { outcome: "Refused", reason: "DriverFailed", message };

@@ -26,7 +26,7 @@ export function osHandOf(order: OsOrder): HandOrder<OsOutcome> {
     ...osCommandOf(order),
     ...osReading(verb),
     ...{ kind: "OS operation", verb },
-    // A lost pod may have ordered the boot, so only a caller that has read the node's boot id may order it again.
+    // A lost pod may have started the boot, so only a caller that has read the node's boot id may repeat the order.
     isRepeatable: !booting(verb),
     unknown: (message) => ({ outcome: "Unknown", message }),
   };

@@ -18,7 +18,7 @@ const hands: Resource<string> = {
   ),
 };
 
-/** Returns the changes of the pod with that name. */
+/** Returns the events of the pod with this name, for a wait for its result. */
 export function newsOfHand(kube: Cluster, name: string): News {
   return new News([sourceOf(kube.watches.of(hands), ({ key }) => key === `${handsNamespace}/${name}`)]);
 }

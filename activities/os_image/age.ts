@@ -4,13 +4,14 @@ import { Unfit } from "./fault.ts";
 
 const unitMs = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000 } as const;
 /**
- * Maximum time (ms) by which a creation time may be in the future, because clocks differ; an image with a later time
- * would count as young for too long.
+ * Maximum time (ms) by which a creation time may be in the future, because clocks differ. A later time is refused,
+ * because the image would count as young for too long.
  */
 const aheadMs = unitMs.h;
 
 /**
- * Throws Unfit (TooOld) for an image that is older than `maxAge`, such as "30d" or "1d12h", or without a creation time.
+ * Throws Unfit (TooOld) if the image is older than `maxAge`, such as "30d" or "1d12h", or if its creation time is
+ * missing or more than an hour in the future. Accepts every image if `maxAge` is undefined.
  */
 export function ensureYoung({ digest, created }: ResolvedImage, maxAge: string | undefined, now: number): void {
   if (maxAge === undefined) return;

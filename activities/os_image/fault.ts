@@ -18,7 +18,7 @@ export class Unfit extends Error {
 /** Maximum characters of a message. */
 const longestMessage = 1_000;
 
-/** Attempts before a registry counts as unreachable; they take half a minute if each fails at once. */
+/** Number of attempts after which a registry counts as unreachable; six that fail immediately take half a minute. */
 export const registryTries = 6;
 
 /** Returns the failure of an unreachable registry, which Temporal retries unless this was the last attempt. */

@@ -24,7 +24,9 @@ export function readKeys(texts: readonly string[], field: string): TrustedKey[] 
   });
 }
 
-/** Returns the one of `keys` that made one of these signatures (in cosign's format); undefined if none did. */
+/**
+ * Returns the first of `keys` that made one of these signatures (in cosign's format); undefined if none of them did.
+ */
 export function keyOf(
   { bytes, signatures }: Pick<Signed, "bytes" | "signatures">,
   keys: readonly TrustedKey[],

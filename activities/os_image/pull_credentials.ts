@@ -18,7 +18,10 @@ const Entry = z.object({
 }).loose();
 const DockerConfig = z.object({ auths: z.record(z.string(), Entry) }).loose();
 
-/** Returns the credentials for exactly this registry. Throws Unfit, which names what is missing and quotes no value. */
+/**
+ * Returns the credentials that a Secret has for the repository. Throws Unfit, which names what is missing and quotes no
+ * value.
+ */
 export async function readPullCredentials(
   kube: Kube,
   name: string,

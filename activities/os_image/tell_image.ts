@@ -14,7 +14,7 @@ import {
 } from "../kube/os_images.ts";
 import { attempting, ifFound, statusOf } from "../kube/status.ts";
 
-/** Maximum digests in the history, with the current one. */
+/** Maximum number of digests in the history, including the current one. */
 const remembered = 10;
 
 /** Writes the status of an OSImage, if it differs; `now` is epoch ms. */
@@ -99,7 +99,8 @@ function afterDoubt(
 type Said = Omit<ImageCondition, "lastTransitionTime">;
 
 /**
- * Returns all conditions, with those in `said` replaced; a condition with the same status keeps its transition time.
+ * Returns all conditions, with those in `said` replaced; a condition whose status does not change keeps its transition
+ * time.
  */
 function conditionsAfter({ status }: OSImage, said: readonly Said[], at: string): ImageCondition[] {
   const before = status?.conditions ?? [];

@@ -40,7 +40,7 @@ const Snapshot = z.strictObject({
 export const Etcd = z.strictObject({ snapshot: Snapshot.optional() });
 export type Etcd = z.infer<typeof Etcd>;
 
-/** Returns whether a connection to the URL cannot be read on the way: https, or the worker's own machine. */
+/** Returns whether a connection to the URL cannot be read on the way: it uses https, or does not leave the host. */
 function isClosed(url: string): boolean {
   const { protocol, hostname } = URL.canParse(url) ? new URL(url) : { protocol: "", hostname: "" };
   return protocol === "https:" || /^(localhost|127\..*|\[::1\])$/.test(hostname);

@@ -8,7 +8,10 @@ export interface HandOverRules {
   taints: boolean;
   /** Keys of annotations that a new node takes over. */
   annotations: readonly string[];
-  /** Domains of Kubernetes whose labels are taken over too, such as "node-role.kubernetes.io". */
+  /**
+   * Domains of Kubernetes, such as "node-role.kubernetes.io", whose labels a new node takes over besides labels that do
+   * not belong to Kubernetes.
+   */
   reservedDomains: readonly string[];
 }
 

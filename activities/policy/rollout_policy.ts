@@ -1,4 +1,4 @@
-/** A RolloutPolicy as users write it; deploy/kubernetes/crds/rollout_policies.yaml has the same rules. */
+/** A RolloutPolicy as users write it; deploy/kubernetes/crds/rollout_policies.yaml validates the same fields. */
 import { z } from "zod";
 import { Duration, PositiveDuration } from "./duration.ts";
 import { Etcd } from "./etcd_schema.ts";

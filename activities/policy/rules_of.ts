@@ -33,7 +33,8 @@ export function rulesOf({ name, namespace, spec }: RolloutPolicy, now: number): 
     drain: drainOf(spec.drain ?? {}),
     gates: (spec.gates ?? []).map((gate) => gateOf(gate, namespace)),
     repair: repairOf(spec.repair ?? {}),
-    // If a policy leaves the section out, the workflow's own defaults apply, which a newer version may change.
+    // If a policy leaves the section out, the workflow's own defaults apply, which a newer version of Ostler may
+    // change.
     ...(spec.inPlace ? { inPlace: inPlaceOf(spec.inPlace) } : {}),
     ...given(spec, ["onImageChange"]),
     ...(etcd ? { etcd } : {}),
@@ -42,7 +43,8 @@ export function rulesOf({ name, namespace, spec }: RolloutPolicy, now: number): 
 
 type Section<K extends keyof RolloutPolicySpec> = NonNullable<RolloutPolicySpec[K]>;
 
-// Adds a wave of all machines if the last one leaves machines out, because the rollout would otherwise end half done.
+// Adds a wave of all machines unless the last wave is "100%": another last wave may leave machines out, and the rollout
+// would end half done.
 function wavesOf(waves: Section<"waves">): Wave[] {
   const told = waves.map(({ upTo, soak = "0s" }) => ({ upTo, soak: millisecondsOf(soak) }));
   return told.at(-1)?.upTo === "100%" ? told : [...told, { upTo: "100%", soak: 0 }];

@@ -1,6 +1,6 @@
 /**
- * Waits until a machine of a control plane may be removed or stopped: moves its etcd leadership away, and stores a
- * snapshot if ordered.
+ * Waits until a machine of a control plane may be removed or stopped: moves the leadership of etcd away from it, and
+ * stores a snapshot of etcd if the order names a place for one.
  */
 import type { Cluster } from "../cluster.ts";
 import type { PoolRef, Relieved, RelieveOrder } from "../../workflows/contracts/mod.ts";
@@ -11,7 +11,7 @@ import { attempting } from "../kube/status.ts";
 /** Milliseconds between reads: etcd sends no events. */
 const lookEveryMs = 5_000;
 
-/** Ends when the machine may be removed; at `until` (epoch ms) returns the reasons why it may not be yet. */
+/** Ends when the machine may be removed; at `until` (epoch ms) returns the reasons why it must not be removed yet. */
 export async function awaitMachineRelieved(
   kube: Cluster,
   { until, ...order }: RelieveOrder & { pool: PoolRef },
@@ -19,7 +19,7 @@ export async function awaitMachineRelieved(
   const { relieve } = backendOf(kube, order.pool);
   if (!relieve) return { state: "Relieved", snapshot: null };
   return await poll<Relieved>({
-    until: Number.MAX_SAFE_INTEGER, // an inconclusive state is a valid result
+    until: Number.MAX_SAFE_INTEGER, // `look` ends the wait at `until`: an inconclusive state is a valid result
     every: lookEveryMs,
     look: async () => {
       const answer = await attempting(`prepare the removal of machine "${order.machine}"`, () => relieve(order));

@@ -69,7 +69,7 @@ export async function awaitPoolChanged(
   const lookBy = (): number =>
     Math.min(Date.now() + (backend.lookEvery?.() ?? Infinity), waker?.lookBy(members) ?? Infinity, doubt(), lackAt);
   return await poll<boolean>({
-    until: Number.MAX_SAFE_INTEGER, // an unchanged pool is a valid result
+    until: Number.MAX_SAFE_INTEGER, // `look` ends the wait at `until`: an unchanged pool is a valid result
     news,
     every: () => Math.min(longestRestMs, restMs + restPerMachineMs * members.length),
     lookBy: () => Math.min(until, lookBy()),
@@ -109,16 +109,20 @@ export async function readMembers(
 interface Finding {
   pool: PoolRef;
   repair: RepairRules;
-  /** IDs of Ready machines that have not passed their gates; if absent, every Ready machine counts as one of them. */
+  /**
+   * IDs of Ready machines that have not passed their gates; if absent, no Ready machine counts as having passed them.
+   */
   unproven?: ReadonlySet<string>;
   /**
-   * Namespace of the shared budgets. Without it the budgets are not read, and machines whose Kubernetes is being
-   * upgraded are not marked as kept.
+   * Namespace of the shared budgets. If absent, the budgets are not read, and a machine whose Kubernetes is being
+   * upgraded is not marked as one that must not be replaced (`kept`).
    */
   profileNamespace?: string;
 }
 
-/** All members; `lackAt` is when the next unmet condition has lasted 30 s (epoch ms), from which on it is reported. */
+/**
+ * All members; `lackAt` is the next time (epoch ms) at which an unmet condition has lasted 30 s, and is then reported.
+ */
 interface Found extends Observation {
   lackAt: number;
 }
@@ -153,7 +157,9 @@ async function findMembers(
   };
 }
 
-/** Milliseconds that a condition typically takes; only what lasts longer is reported. */
+/**
+ * Milliseconds for which a condition of a machine is typically unmet; only one that is unmet for longer is reported.
+ */
 const usualMs = 30_000;
 
 /**

@@ -34,8 +34,8 @@ export async function readRound(
 
 /**
  * Reads what earlier runs recorded, and the desired state; publishes the config if the controller has observed that
- * state. `measures` receives the duration. Throws Moot (GenerationStale) if `revision` is given and is not the desired
- * revision.
+ * state. `measures` receives the duration of the publication. Throws Moot (GenerationStale) if `revision` is given and
+ * is not the desired revision.
  */
 export async function publishDesired(
   publisher: Publisher,

@@ -1,6 +1,6 @@
 /**
  * The queue of pools that wait for a slot of a shared budget. It is an annotation of the ConfigMap of that budget and
- * not part of the data, because workers of each version count each data key as a slot.
+ * not part of the data, because workers of every version of Ostler count each data key as a slot.
  */
 import { Buffer } from "node:buffer";
 import { z } from "zod";

@@ -27,17 +27,20 @@ const tries = 5;
 /** Maximum number of holders that a message names. */
 const named = 20;
 /**
- * A slot younger than this (ms) does not count as abandoned, because its Rollout may not show yet that a rollout began.
+ * A slot younger than this (ms) does not count as abandoned, because the Rollout of its pool may not show yet that a
+ * rollout began.
  */
 const freshMs = 300_000;
-/** A slot whose time is later than this from now (ms) was written by a wrong clock, which must not keep it for ever. */
+/**
+ * A slot whose time is further in the future than this (ms) was written with a wrong clock, and must not stay for ever.
+ */
 const longestSlotMs = 86_400_000;
 const atRest = ["Converged", "RolledBack", "Aborted"];
 
 /**
  * Takes a slot for the machine, unless it has one; returns the holders if all slots are taken, or if pools that are
  * ahead in the queue wait for all free ones. A pool that gets no slot is queued, so that a pool that releases a slot
- * cannot take it again at once. With `begun` (the machine is already out of service) the queue does not count.
+ * cannot take it again immediately. With `begun` (the machine is already out of service) the queue does not count.
  */
 export function ensureSlotTaken(
   { kube, profileNamespace }: BudgetKeeper,

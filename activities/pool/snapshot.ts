@@ -101,9 +101,9 @@ function withinBytes(lists: Lists): Lists {
 
 /**
  * Lists at most `limit` members of each zone, because the next machines to be removed may all have to be of one zone.
- * Chosen machines come first. Then follow machines that are not Ready or have the oldest template, which may have to be
- * removed before others; machines that are not to be removed come last. Among equals, the first zone by name is listed
- * before the others, because zones may be replaced one after another; the others alternate.
+ * Chosen machines come first. Then follow machines that are not Ready or have the oldest template, because these may
+ * have to be removed before others; machines that are not to be removed come last. Among equals, the first zone by name
+ * is listed before the others, because zones may be replaced one after another; the others alternate.
  */
 function nextOfZones(group: Member[], limit: number): Member[] {
   const oldest = group.reduce<Member | undefined>(older, undefined)?.templateHash;
@@ -190,7 +190,7 @@ function isReady({ phase }: Member): boolean {
   return phase === "Ready";
 }
 
-// A machine on which an update in place failed is not listed: it stays out of service on purpose.
+// A machine on which an update in place failed does not count as stale: it stays out of service on purpose.
 function isStale({ phase, marked, held, kept }: Member): boolean {
   return phase !== "Held" && (marked || held) && kept !== "Failed";
 }

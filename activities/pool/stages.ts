@@ -67,7 +67,7 @@ export async function awaitOwnNodeDrained(kube: Cluster, order: DrainOrder): Pro
   return await awaitNodeDrained(kube, order);
 }
 
-/** Releases a drained machine, then waits until it is deleted. */
+/** Releases a drained machine for its deletion, then waits until the machine is deleted. */
 export async function awaitVictimGone(
   kube: Cluster,
   { node, until, ...member }: MemberRef & { node?: string; until: number },
@@ -96,8 +96,8 @@ const beat = 3_000;
 const ordering = "ordering";
 
 /**
- * Gives the order, unless an earlier attempt of the activity has given it. Returns undefined if it was given before, or
- * took less than 5 s; otherwise its duration, which the deadlines of the wait must not count.
+ * Gives the order, unless an earlier attempt of the activity has given it. Returns undefined if an earlier attempt has,
+ * or if the order took less than 5 s; otherwise its duration, which the deadlines of the wait must not count.
  */
 export async function orderFirst(order: () => Promise<void>): Promise<Unseen | undefined> {
   const context = Context.current();

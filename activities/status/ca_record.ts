@@ -12,14 +12,16 @@ const CaBundle = z.object({ since: z.iso.datetime().optional(), cas: Cas, partly
 export type CaBundle = z.infer<typeof CaBundle>;
 
 /**
- * Maximum number of bundles on a Rollout; a machine that is older than the oldest of them may have any other bundle.
+ * Maximum number of bundles on a Rollout; a machine that is older than the oldest of them may have a bundle that is not
+ * recorded any more.
  */
 const bundlesKept = 10;
 
 /** Returns the bundles in the status of a Rollout, the newest last; none if one of them is invalid, or out of order. */
 export function caBundlesIn(status: unknown): CaBundle[] {
   const { caBundles } = (status ?? {}) as { caBundles?: unknown };
-  // If one bundle is invalid, all are dropped: without it the record would not show what the machines of its time lack.
+  // If one bundle is invalid, all are dropped: the record would otherwise not show which CAs the machines of that
+  // bundle lack.
   const found = z.array(CaBundle).safeParse(caBundles).data ?? [];
   const isOrdered = found.every((bundle, nth) => {
     return nth === 0 || (bundle.since !== undefined && sinceOf(bundle) >= sinceOf(found[nth - 1]));
@@ -67,7 +69,10 @@ const clockMs = 60_000;
  */
 type TrustState = "Trusts" | "Lacks" | "Unknown";
 
-/** The trust of one machine, and whether it may trust a CA that is not a present one. */
+/**
+ * The trust of one machine. A present CA is one that machines must trust now; `trustsOthers` is true if the machine may
+ * trust any other CA.
+ */
 export interface MachineTrust {
   state: TrustState;
   trustsOthers: boolean;
@@ -96,11 +101,11 @@ export function isOutdated({ state, trustsOthers }: MachineTrust): boolean {
 /** The machines of a pool by what they trust. */
 export interface PoolTrust {
   machines: number;
-  /** Machines that may lack a present CA. */
+  /** Machines that may lack a CA that machines must trust now. */
   lacking: number;
   /** Machines that were created before the first known bundle. */
   unknown: number;
-  /** Machines that may trust a CA that is not a present one. */
+  /** Machines that may trust a CA other than those that machines must trust now. */
   trustingOthers: number;
 }
 

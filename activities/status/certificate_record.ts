@@ -89,9 +89,9 @@ const longestOfKubeadmMs = 365 * dayMs / 3;
 
 /**
  * Returns the time (epoch ms) from which a certificate expires soon: less than a third of its life is left, at most a
- * year. A kubelet that rotates its certificate does so at 70% to 90% of its life, so only its last tenth counts.
- * Certificates of kubeadm have a lower maximum, because earlier versions of kubeadm copy the start of the authority's
- * life into a certificate, so that its own life seems to be years.
+ * year. A kubelet that rotates its certificate does so at 70% to 90% of its life, so for a kubelet only the last tenth
+ * counts. Certificates of kubeadm have a lower maximum, because earlier versions of kubeadm copy the start of the
+ * authority's life into a certificate, so that its own life seems to be years.
  */
 export function soonOf(component: CertificateComponent, { from, until }: { from: number; until: number }): number {
   const life = until - from;

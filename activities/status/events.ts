@@ -17,7 +17,7 @@ interface ObjectKind {
 /** The kind of a pool's object if its PoolRef does not name a kind. */
 export const machineDeployment: ObjectKind = { apiVersion: "cluster.k8s.io/v1alpha1", kind: "MachineDeployment" };
 
-/** Emits each Event once, also when the activity runs again: its name is derived from its cause. */
+/** Emits each Event once, even if the activity runs again, because the name of the Event is derived from its cause. */
 export async function emitEvents(kube: Kube, about: Subject, events: PoolEvent[]): Promise<void> {
   await sideBySide(...events.map((event) => emit(kube, about, event)));
 }

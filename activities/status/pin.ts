@@ -25,8 +25,8 @@ export async function readPin(kube: Kube, { namespace, name }: PoolRef): Promise
 }
 
 /**
- * Returns the hash of the last good profile and settings while the live ones (`live`) are still the abandoned ones;
- * otherwise undefined.
+ * Returns the hash of the last good profile and settings, if `live`, the hash of the current ones, is that of the
+ * abandoned ones; otherwise undefined.
  */
 export function pinnedInputs(pin: Pin | undefined, live: string): string | undefined {
   return pin?.bad === live ? pin.good : undefined;

@@ -16,7 +16,7 @@ export const renewalCondition = { type: "CertificatesRenewed", cancelled: "Renew
 const longestSetting = 200;
 
 /**
- * Identifies the cancelled renewal: a NodeVersion with another generation or another setting asks for another renewal.
+ * Identifies the cancelled renewal: if the generation or the setting changes, the NodeVersion asks for another renewal.
  */
 const CancelledRenewal = z.object({ generation: z.number(), setting: z.string() });
 type CancelledRenewal = z.infer<typeof CancelledRenewal>;

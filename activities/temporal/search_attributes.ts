@@ -17,7 +17,7 @@ interface RunList {
 /**
  * Registers the search attributes that do not exist. If Temporal refuses to register one, as a managed server may, the
  * attribute counts as registered if queries can use it. Otherwise throws an error with the command that an
- * administrator must run, because no run could be started.
+ * administrator must run, because no run can be started without its search attributes.
  */
 export async function ensureSearchAttributes(service: SearchService, list: RunList): Promise<void> {
   const missing: string[] = [];

@@ -32,8 +32,9 @@ interface Attribute {
 }
 
 /**
- * Returns the attributes of the request's subject, such as its common name; undefined for a malformed request, or one
- * with attributes of its own (PKCS #10), which would ask for host names, addresses or other extensions.
+ * Returns the attributes of the request's subject, such as its common name. Returns undefined if the request is
+ * malformed, or if its own field `attributes` (PKCS #10) is not empty, because that asks for host names, addresses or
+ * other extensions.
  */
 function subjectIn(der: Buffer): Attribute[] | undefined {
   const [info, ...signature] = elementsOf(contentOf(der, sequence) ?? Buffer.of()) ?? [];
@@ -81,7 +82,8 @@ function contentOf(bytes: Buffer, tag: number): Buffer | undefined {
   return only?.tag === tag && more.length === 0 ? only.content : undefined;
 }
 
-// A length in more bytes than necessary is not DER: two parsers might read it differently.
+// Returns where the content of an element begins and ends; undefined unless its length has the shortest form, as DER
+// requires: two parsers might read a longer form differently.
 function headAt(bytes: Buffer, at: number): { begin: number; end: number } | undefined {
   const first = bytes[at + 1];
   if (first === undefined) return undefined;

@@ -1,6 +1,7 @@
 /**
- * Reads when the certificate of a server expires, by a TLS handshake that verifies nothing, shows no certificate and
- * sends no request. The result proves nothing about the server, so it is only reported, and decides nothing.
+ * Reads when the certificate of a server expires, by a TLS handshake that verifies nothing, presents no client
+ * certificate and sends no request. The server is not authenticated, so the result is only reported, and no decision
+ * depends on it.
  */
 import { X509Certificate } from "node:crypto";
 import { connect, type TLSSocket } from "node:tls";
@@ -17,7 +18,7 @@ export interface Validity {
   readonly until: number;
 }
 
-/** The validity of a certificate, or why it is unknown, without any text of the server. */
+/** The validity of a certificate, or the reason why it is unknown; the reason quotes no text from the server. */
 export type Served = Validity | { readonly unknown: string };
 
 /** Reads the certificate of a server; never throws. */

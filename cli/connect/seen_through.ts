@@ -1,8 +1,8 @@
 import type { Connect } from "./world.ts";
 
 /**
- * Wraps `connect` so that a command for several pools reaches all of them: once it was sent to the first pool, the
- * process keeps running even if the reader of its output, such as `head`, exits.
+ * Wraps `connect` so that a command for several pools reaches all of them: once the command was sent to the first pool,
+ * the process keeps running even if the reader of the process's output, such as `head`, exits.
  */
 export function seenThrough(connect: Connect): Connect {
   return (terminal, options) => {

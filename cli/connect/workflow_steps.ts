@@ -31,7 +31,7 @@ export async function readSteps(client: Client, workflowId: string, limit: numbe
   return steps.slice(-limit);
 }
 
-// The newest run is described separately, because the list of runs lags behind.
+// The newest run is described separately, because Temporal's list of runs may not have that run yet.
 async function* runsOf(client: Client, workflowId: string): AsyncGenerator<string> {
   const newest = await client.workflow.getHandle(workflowId).describe().catch(noneForMissing);
   if (newest === undefined) return;

@@ -7,7 +7,7 @@ import { codeOf } from "../connect/temporal_failure.ts";
 import { printable } from "../view/printable.ts";
 import { pagesOf, type Service, textOf, timeOf } from "./wire.ts";
 
-/** Maximum rollouts that are listed; more are only counted. */
+/** Maximum rollouts that are listed; all further ones are only counted. */
 export const mostListed = 10_000;
 
 const types = rolloutTypes.map((type) => `"${type}"`).join(", ");
@@ -61,7 +61,8 @@ export async function countByPhase(server: Server, cluster: string): Promise<Rec
   return Object.fromEntries(counts.filter(([, count]) => count > 0));
 }
 
-// Returns undefined on a Temporal server with an SQL database, which can group only by ExecutionStatus.
+// Returns the number of runs that match the query, by phase. Returns undefined on a Temporal server with an SQL
+// database, which can group only by ExecutionStatus.
 async function grouped({ namespace, service }: Server, query: string): Promise<[string, number][] | undefined> {
   try {
     const request = { namespace, query: `${query} GROUP BY Phase` };

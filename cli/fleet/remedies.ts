@@ -28,8 +28,8 @@ export function nameOf(cluster: string): string {
 }
 
 /**
- * Returns a sentence for each required action. `others` are all clusters: one of them may be this cluster under another
- * name, or use the same task queue.
+ * Returns a sentence for each required action. `others` has all clusters, to find the same cluster under another name,
+ * and clusters with the same task queue.
  */
 export function remediesOf(view: ClusterView, others: readonly ClusterView[], now: number): string[] {
   const told: string[] = [];
@@ -49,7 +49,8 @@ export function remediesOf(view: ClusterView, others: readonly ClusterView[], no
   return told;
 }
 
-// A renamed cluster leaves the Schedule of its previous name behind, which must be deleted.
+// Reports a cluster that Temporal has under two names, and clusters with the same task queue. After a cluster was
+// renamed, the Schedule of its previous name remains, and must be deleted.
 function sharingOf(view: ClusterView, place: Place, others: readonly ClusterView[]): string[] {
   const told: string[] = [];
   for (const other of others) {

@@ -92,7 +92,8 @@ function changesOf(published: Published, config: OsConfig): ConfigLine["changes"
   });
 }
 
-// The provider spec is left out of the comparison: Ostler publishes none, because a spec can contain credentials.
+// Ostler publishes no provider spec, because the spec can contain credentials. So a published provider spec is left out
+// of the comparison.
 function asConfig(published: Published): OsConfig {
   const { bootstrapConfig, provisioningConfig, ...rest } = published;
   const { name } = (rest["cloudProvider"] ?? {}) as { name?: string };

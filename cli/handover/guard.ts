@@ -11,7 +11,7 @@ import type { World } from "../connect/world.ts";
  */
 const longGone = 3_600_000;
 
-/** Watches a Lease for its duration; returns the Lease if the holder renews it, else undefined. */
+/** Watches a Lease for one lease duration; returns the Lease if its holder renews it in that time, else undefined. */
 async function renewedLease(
   world: World,
   cluster: NamedCluster,

@@ -1,12 +1,12 @@
 /** A pool in the tables of adopt and release. */
 import type { HandoverPool } from "../../activities/handover/pools.ts";
 
-/** The outcome for a pool, as a row. */
+/** The outcome of adopt or release for a pool, as a row. */
 export interface PoolLine {
   pool: string;
   /** Name of the profile that renders the pool's config. */
   profile: string;
-  /** Owner and revision of the config that the pool's machines boot from now. */
+  /** Owner and revision of the config that the pool's machines currently boot from. */
   boots: string;
   outcome: string;
   /** Why the pool has this outcome, or a hint; "" without either. */
@@ -30,7 +30,7 @@ export interface ConfigLine {
   warnings: string[];
 }
 
-/** Returns the config that the machines of a pool boot from, in words. */
+/** Returns the owner and the revision of the config that the machines of a pool boot from, as text. */
 export function bootsOf({ boot, deployment }: HandoverPool): string {
   if (!boot) return "nothing";
   const maker = boot.maker === "Ostler" ? "Ostler's" : boot.maker === "Other" ? "another pool's" : "OSM's";

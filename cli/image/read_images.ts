@@ -1,4 +1,4 @@
-/** OSImages as rows. */
+/** Reads OSImages, each as a row of a table. */
 import {
   acceptedCondition,
   type FormerImage,
@@ -77,7 +77,10 @@ function rowOf(object: unknown): ImageRow | undefined {
   };
 }
 
-/** Returns a field as safe text, because a registry provides some of the fields. */
+/**
+ * Returns a field as printable text; "" if the field is not a text. Some fields come from a registry, which is not
+ * trusted.
+ */
 function textOf(value: unknown): string {
   return typeof value === "string" ? printable(value, 1_000) : "";
 }

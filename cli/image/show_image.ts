@@ -8,7 +8,7 @@ import type { OneImageFlags } from "./image_flags.ts";
 import { acceptedText } from "./list_images.ts";
 import { type ImageRow, needImage } from "./read_images.ts";
 
-/** Prints the image, and the digests that were accepted before. */
+/** Prints the image, and a table of the digests that were accepted earlier. */
 export async function showImage(terminal: Terminal, world: World, { image, output }: OneImageFlags): Promise<number> {
   const row = await needImage(await world.cluster(), image);
   const data = asData(output, row);

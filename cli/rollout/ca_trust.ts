@@ -21,7 +21,7 @@ import { ifAllowed, listAll } from "../connect/cluster.ts";
 import type { PoolRow } from "./pool_row.ts";
 import { poolName } from "./pools.ts";
 
-/** How many machines of a pool trust the present CAs. */
+/** How many machines of a pool trust the cluster's present CAs. */
 export interface TrustRow extends PoolTrust {
   pool: PoolRef;
   /** Whether new machines get exactly the present CAs. */

@@ -69,7 +69,7 @@ function addStatus(program: Command, { terminal, end, inWorld }: Wiring): void {
   });
 }
 
-/** A command that controls whole rollouts, with its texts. */
+/** A command that controls whole rollouts, with its help texts. */
 interface Steering {
   name: CommandName;
   summary: string;

@@ -59,7 +59,7 @@ function upgradeLines(terminal: Terminal, reason: string, { means, next, todo }:
   ];
 }
 
-/** The key of a condition in the data for programs. */
+/** Returns the key for a condition in JSON and YAML output, such as `kubernetesUpgraded`. */
 function keyOf(condition: string): string {
   return `${condition.charAt(0).toLowerCase()}${condition.slice(1)}`;
 }

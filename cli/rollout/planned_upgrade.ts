@@ -37,7 +37,9 @@ export interface UpgradePlan {
   end: UpgradeStanding | undefined;
   isApproved: boolean;
   findings: UpgradeFinding[];
-  /** Checks that only a worker makes, or that the user may not make. */
+  /**
+   * Checks that this plan leaves out, because only Ostler's worker makes them, or because the user lacks a permission.
+   */
   unchecked: string[];
   /** Whether policies require a snapshot of etcd before each upgrade of a control plane; undefined if unknown. */
   keepsSnapshot: boolean | undefined;
@@ -95,13 +97,13 @@ export async function planUpgrade(
 
 /**
  * Returns why a policy delays the upgrade of a control plane; undefined if none does. The policies of all groups count,
- * because only workers know the group of a control plane.
+ * because only Ostler's worker knows the group of a control plane.
  */
 function heldBy(rules: readonly Rules[], controlPlane: ControlPlaneState, now: number): UpgradeStanding | undefined {
   return rules.map((each) => haltOfRules(controlPlane, each, now)).find((each) => each !== undefined)?.standing;
 }
 
-/** Returns the facts from which the run decides; undefined if one of them cannot be read. */
+/** Returns the facts from which the workflow run of the upgrade decides; undefined if one of them cannot be read. */
 function surveyed(
   object: NodeVersion,
   { version, facts: { row, planes }, asked }: {
@@ -118,7 +120,8 @@ function surveyed(
 }
 
 /**
- * Only workers know the machines of a group, so a control plane whose group is unknown is assigned to the first group.
+ * Assigns each control plane whose group is unknown to the first group, because only Ostler's worker knows the machines
+ * of a group.
  */
 function inGroups(planes: Planes, { groups }: VersionRow): Planes {
   const [first] = groups.ControlPlane;

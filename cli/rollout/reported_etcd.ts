@@ -59,7 +59,8 @@ export function memberOn(etcd: ReportedEtcd | undefined, node: GroupNode): Membe
 
 /**
  * Returns the group and machine of each control plane, by the name of its node. For a control plane that no Rollout has
- * reported, the group is "", and the machine is read from the provider ID, because only workers can query the cloud.
+ * reported, the group is "", and the machine is read from the provider ID, because only Ostler's worker can query the
+ * cloud.
  */
 export function seatsOf(
   nodes: readonly GroupNode[],

@@ -31,7 +31,7 @@ const rules = {
 
 /**
  * Returns the broken rules, as sentences. The kubelet of a control plane is compared with the API server of its node,
- * and any other kubelet with all API servers, because a load balancer may choose each of them.
+ * and any other kubelet with all API servers, because a load balancer may connect it to any of them.
  */
 export function brokenSkew(nodes: readonly SkewedNode[]): BrokenSkew[] {
   const servers = nodes.flatMap(({ apiServer = "" }) => apiServer === "" ? [] : [apiServer]).sort(compareVersions);

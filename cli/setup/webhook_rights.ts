@@ -71,8 +71,8 @@ interface WebhookLook extends WebhookRights {
 }
 
 /**
- * Returns whether the webhook has its permissions. Infers from the present permissions whether no webhook is installed,
- * or a webhook with a self-made or a mounted certificate.
+ * Returns whether the webhook has its permissions. Infers from the granted permissions which webhook is installed:
+ * none, one with a self-made certificate, or one with a mounted certificate.
  */
 export function judgeWebhook(
   { isForPools, judging, certificate, duties, own, isHeld }: WebhookLook,

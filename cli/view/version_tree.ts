@@ -16,7 +16,10 @@ const shown = 20;
 const longest = 1_000;
 const titles: Record<Stage, string> = { ControlPlane: "control planes", Workers: "workers" };
 
-/** Returns a line for the version, one for each stage that has groups, and one for each group. */
+/**
+ * Returns a line for the version, a line for each stage that has groups, and below a stage a line for each named group
+ * and the number of the others.
+ */
 export function versionTree(terminal: Terminal, version: VersionRow): string[] {
   const has = stages.filter((stage) => version.groups[stage].length > 0);
   return [

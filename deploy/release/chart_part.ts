@@ -9,7 +9,7 @@ import { runHelm } from "./chart/render_chart.ts";
 import { run, type Source } from "./source.ts";
 import { atOneTime } from "./steady_tar.ts";
 
-/** Folders for `kubectl apply -k`, by the name of their file in a release. */
+/** Folders for `kubectl apply -k`; each key is the name of the release file that is made from the folder. */
 const folders: Readonly<Record<string, string>> = {
   "ostler": "kubernetes",
   "ostler-setup": "kubernetes/setup",

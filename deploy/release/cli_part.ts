@@ -15,7 +15,7 @@ interface System {
   /** Name of the operating system in Deno and npm. */
   os: string;
   arch: string;
-  /** Target triple; the SDK names its native library after it. */
+  /** Target triple; the Temporal SDK uses it as the folder name of its native library. */
   triple: string;
 }
 
@@ -26,7 +26,7 @@ const systems: Readonly<Record<Target, System>> = {
   "darwin-arm64": { os: "darwin", arch: "arm64", triple: "aarch64-apple-darwin" },
 };
 
-/** Folders from which the command imports, by the import rules of the project. */
+/** Folders from which the command may import, according to the import rules of the project. */
 const rooms = ["activities", "cli", "profiles", "workflows"];
 
 /** The target system, and the version of Deno. */

@@ -48,7 +48,7 @@ export async function makeRelease(
     await requireRecord(tools.helm, source.version);
     await requireCampaign(source);
   }
-  // The key is read before any part is built, so that a wrong key fails at once.
+  // The key is read before any part is built, so that a wrong key fails immediately.
   const key = options.signKey === "" ? undefined : await readKey(options.signKey);
   const output = resolve(options.output);
   await mkdir(output, { recursive: true });

@@ -5,7 +5,7 @@ import type { OsProfile } from "../schema.ts";
 
 /** The differences between systems that install packages with apt. */
 interface AptSystem extends Pick<NodeProfile, "osName" | "osVersion"> {
-  /** Folders that a mirror must have, in words. */
+  /** Folders that a package mirror must have, as text for the description of parameter `packageMirror`. */
   mirrored: string;
   /** Path of the template of the shell lines that make the mirror the only source of packages. */
   useMirror: string;

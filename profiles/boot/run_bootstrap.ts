@@ -1,6 +1,9 @@
 import type { ProfilePhase } from "../schema.ts";
 
-/** The cloud-init modules that start the service of the first phase, without waiting for the end of the phase. */
+/**
+ * The cloud-init modules that start `bootstrap.service`, the service of the first boot phase, without waiting for its
+ * end.
+ */
 export const runBootstrap: Pick<ProfilePhase, "modules"> = {
   modules: {
     runcmd: [

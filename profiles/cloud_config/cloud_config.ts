@@ -196,7 +196,8 @@ type CloudConfigFacts = Pick<RenderFacts, "deployment" | "provider" | "settings"
  * returned unchanged. Returns "" if no file is needed: with an external cloud provider, for providers without such a
  * file, and since Kubernetes 1.29, which removed in-tree providers (its pre-releases still get the file). Throws
  * ProfileRefused (CloudConfigInvalid) for an invalid spec or an unsupported provider, and ProfileRefused
- * (KubeletVersionInvalid). Throws ReferenceMissing if `secrets.references` lacks a value that the spec references.
+ * (KubeletVersionInvalid) for an invalid version. Throws ReferenceMissing if `secrets.references` lacks a value that
+ * the spec references.
  */
 export function cloudConfig(facts: CloudConfigFacts & Pick<RenderFacts, "secrets">): string {
   const { provider, deployment, secrets } = facts;
@@ -222,7 +223,8 @@ export function referencesOf(facts: CloudConfigFacts): string[] {
 function writerOf({ provider, deployment, settings }: CloudConfigFacts): CloudConfigWriter | undefined {
   const version = normaliseKubeletVersion(deployment.kubelet);
   const isOld = isBefore129(version);
-  // A pre-release satisfies no version constraint of Operating System Manager, so it gets the config of older versions.
+  // A pre-release satisfies no version constraint of Operating System Manager, so it gets the config of versions before
+  // 1.29.
   if (settings.externalCloudProvider || !isOld && !isPrerelease(version)) return undefined;
   const name = provider.cloudProvider;
   if (Object.hasOwn(writers, name)) return writers[name];

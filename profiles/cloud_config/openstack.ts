@@ -22,7 +22,8 @@ export const openstack: CloudConfigWriter = {
     if (!Number.isSafeInteger(limit) || Number(limit) < 0) {
       throw refused("nodeVolumeAttachLimit must be a whole number");
     }
-    // Operating System Manager writes two of the lines if the version meets a constraint, which pre-releases never do.
+    // Operating System Manager writes two of the lines only for kubelet versions that meet a constraint; pre-releases
+    // never meet it.
     const released = (line: string): string[] => isPrerelease ? [] : [line];
     const lines = [
       "[Global]",

@@ -2,14 +2,14 @@ import { asObject, goField } from "../go_json.ts";
 import { ProfileRefused, ReferenceMissing } from "../refusal.ts";
 
 /**
- * The fields of a provider spec that its cloud-config needs. Each has the name of the environment variable that gives
- * the value if the spec does not, or "" without such a variable.
+ * The fields of a provider spec that its cloud-config needs. Each field is mapped to the environment variable that
+ * gives the value if the spec does not set the field, or to "" if no variable does.
  */
 export type NeededFields = Record<string, string>;
 
 /**
- * Returns a key of `secrets.references` that marks an environment variable as set but not to be used. The references do
- * not have the value of such a variable.
+ * Returns the key of `secrets.references` that marks an environment variable as set, but forbidden because setting
+ * provider-environment is off. The references then lack the value of the variable.
  */
 export function withheld(variable: string): string {
   return `withheld:${variable}`;

@@ -26,7 +26,7 @@ const escapes: Record<string, string> = {
   "\x85": "N",
 };
 
-/** Returns a text as Go's yaml.v3 writes the value of a key; lines of a block are indented by `indent`. */
+/** Returns a text as Go's yaml.v3 writes the value of a key; the lines of a block scalar are indented by `indent`. */
 export function goYamlScalar(text: string, indent: string): string {
   const isUnprintable = unprintable.test(text);
   if (text.includes("\n")) return isUnprintable || / (\n|$)/.test(text) ? doubleQuoted(text) : block(text, indent);

@@ -63,7 +63,7 @@ function credentialLines({ username, password, auth, identitytoken }: RegistryAu
     .flatMap(([name, value]) => value ? [`${name} = ${tomlString(value)}`] : []);
 }
 
-/** The names of Docker Hub in a Docker config; containerd pulls its images from another host. */
+/** The names of Docker Hub in a Docker config; containerd pulls images of Docker Hub from `registry-1.docker.io`. */
 const dockerHub = ["docker.io", "index.docker.io"];
 
 /** Returns host and port of a registry, as containerd needs them; a Docker config can name a registry by its URL. */

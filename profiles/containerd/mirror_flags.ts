@@ -13,7 +13,7 @@ export interface Mirror {
 // of Operating System Manager does not allow a port.
 const legacyEntry = /^([A-Za-z0-9.-]+(?::\d+)?(?:\/[A-Za-z0-9._/-]*)?|\*|_default)=(.*)$/;
 
-/** Returns the mirrors of both flags, in no particular order. */
+/** Returns the mirrors of both settings, in no particular order. */
 export function mirrorsOf(
   settings: Pick<NodeSettings, "nodeRegistryMirrors" | "nodeContainerdRegistryMirrors">,
 ): Mirror[] {

@@ -2,17 +2,17 @@
 
 /** The limits of a process that the operating system enforces. */
 export interface ProcessLimits {
-  /** Maximum MiB of the heap of JavaScript, and the same again for WebAssembly. */
+  /** Limit of the JavaScript heap in MiB; a WebAssembly memory has a separate limit of the same size. */
   heapMiB: number;
   /** Processor time after which a process is killed, in case it outlives its parent in an endless loop. */
   cpuSeconds: number;
 }
 
-/** The memory that Deno reserves at its start, for code and for a stack of each thread (up to 16). */
+/** The memory that Deno reserves at its start, for code and for the stacks of up to 16 threads. */
 const reservedMiB = 560 + 8 * Math.min(navigator.hardwareConcurrency, 16);
 /** The part of the reserved memory that Deno uses. */
 const startedMiB = 48;
-/** A process can use this multiple of its heap limit, because V8 counts a string only once it is allocated. */
+/** A process can use this multiple of its heap limit, because V8 counts a string only after it has been allocated. */
 const heaps = 2;
 
 /** Returns the most memory that a process can use, if the operating system enforces the limit. */
@@ -28,8 +28,9 @@ const laterOptimised = "--wasm-tiering-budget=65000000";
 
 /**
  * Starts the module without any permission. The operating system limits the processor time of the process, and its
- * memory outside the heap. On a system that cannot limit these, only V8's limit of the heap and the time limits of the
- * parent apply. The process gets only the environment variables that Deno needs to find its cache.
+ * memory including the memory outside V8's heap. On a system that cannot limit these, only V8's limit of the heap and
+ * the time limits of the parent apply. The process gets only the environment variables that Deno needs to find its
+ * cache.
  */
 export function startBareDeno(module: URL, { heapMiB, cpuSeconds }: ProcessLimits): Deno.ChildProcess {
   const limits = [`ulimit -c 0`, `ulimit -t ${cpuSeconds}`, `ulimit -d ${(reservedMiB + heapMiB * heaps) * 1024}`];

@@ -26,7 +26,7 @@ const query = new URL("https://ostler.invalid").searchParams;
 const lists = [[], new Map(), new Set(), query].map((list) => list.keys());
 const iterators = ["".matchAll(/./g), ""[Symbol.iterator](), [].values().map(String), Iterator.from({ next: freeze })];
 const generators = [function* (): Generator<void> {}, async function* (): AsyncGenerator<void> {}];
-// All errors share the accessors of their stack, to which a template could attach values.
+// All errors share the accessor functions of `stack`, and a template could attach values to these functions.
 const errors = [new Error(), new DOMException(), DOMException];
 const belongings = [query, ...lists, ...iterators, ...generators, ...errors, async (): Promise<void> => {}, Promise];
 

@@ -25,11 +25,11 @@ export class GoProgram {
     this.#exports._initialize();
   }
 
-  /** Sends one request and returns the answer, both lines of JSON. */
+  /** Sends one request, a line of JSON, and returns the answer, also a line of JSON. */
   call(request: string): string {
     const { memory, accept, render, answer } = this.#exports;
     const bytes = encoder.encode(request);
-    // The buffer is read after each call, because a call can grow the memory of Go, which replaces the buffer.
+    // No variable keeps `memory.buffer`, because a call can grow Go's memory, which then has a new buffer.
     const place = accept(bytes.length) >>> 0;
     new Uint8Array(memory.buffer, place, bytes.length).set(bytes);
     const size = render() >>> 0;
@@ -80,7 +80,10 @@ function hostOf(memory: () => ArrayBufferLike): WebAssembly.ModuleImports {
   return new Proxy(host, { get: (target, name: string) => target[name] ?? ((): number => unknownDescriptor) });
 }
 
-/** Copies Go's error output to standard error, which the parent reads after the end; returns the number of bytes. */
+/**
+ * Copies Go's error output to standard error, which the parent process reads after this process has ended; returns the
+ * number of bytes.
+ */
 function writeError(memory: ArrayBufferLike, pieces: number, count: number): number {
   const table = new Uint32Array(memory.slice(pieces, pieces + count * 8));
   let written = 0;

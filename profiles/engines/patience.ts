@@ -1,8 +1,8 @@
-/** Limits of the time for an answer, and the watch over them. */
+/** Time limits for the answer of a template process, and the function that waits until one of them is reached. */
 import { setTimeout } from "node:timers/promises";
 import { RunawayFault } from "./template_engine.ts";
 
-/** The limits of an answer. */
+/** The time limits for one answer, and the signal that ends the wait. */
 export interface Patience {
   /** The limit by the clock; exceeding it blames no template, because the process may have waited for the processor. */
   limitMs: number;
@@ -33,7 +33,7 @@ export async function latenessOf(
   const start = performance.now();
   const elapsed = (): number => performance.now() - start;
   for (let used = 0; !done.aborted;) {
-    // Milliseconds until the next check. The process cannot use up its remaining processor time any sooner.
+    // Milliseconds until the next check. The process needs at least this long to use up its remaining processor time.
     const left = Math.min(Math.max(processorMs - used, shortestLookMs), limitMs - elapsed());
     await setTimeout(left, undefined, { signal: done }).catch(() => undefined);
     if (done.aborted) break;

@@ -31,8 +31,8 @@ const defaultLimits: PoolLimits = {
   cpuSeconds: 60,
   processes: 4,
   rendersPerProcess: 2_000,
-  // A changed profile is rendered for one pool after another, so processes stay idle for a while before they end; the
-  // next change can be weeks away.
+  // A changed profile is rendered for one pool after another, so an idle process is kept for the next pool. It ends
+  // after two minutes, because the next change can be weeks away.
   idleMs: 120_000,
 };
 

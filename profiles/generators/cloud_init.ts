@@ -100,7 +100,8 @@ function repoText(name: string, options: Settings): string {
   return `\n    ${yamlString(name)}:${lines.join("") || " {}"}`;
 }
 
-// cloud-init writes booleans as 1 and 0 for yum, which would be wrong for names and passwords.
+// Returns the value of an option of a yum repository. For yum, cloud-init writes unquoted booleans as 1 and 0, so a
+// name or password such as `true` is quoted.
 function repoOption(key: string, value: string): string {
   const isBare = isWhole(value) || (isBoolean(value) && !/(name|password)$/i.test(key));
   return isBare ? value : yamlString(value);

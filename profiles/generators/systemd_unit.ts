@@ -37,7 +37,7 @@ function suffixOf(name: string): string {
 }
 
 interface Reading {
-  /** Section of each option, in order. */
+  /** The section of each option of the unit, in the order of the options. */
   sections: string[];
   fault?: string;
 }

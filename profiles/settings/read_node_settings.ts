@@ -3,7 +3,8 @@ import { type ReadFile, readSettings, type SettingSources } from "./read_setting
 
 /**
  * Returns the settings for rendering machines; throws one error that names every invalid setting. `rest` has the
- * arguments, and `restOfFile` the keys of the file, that are not settings of machines; `readFile` gets paths unchanged.
+ * arguments that belong to none of these settings, and `restOfFile` has such keys of the settings file. `readFile` gets
+ * each path as the setting has it.
  */
 export function readNodeSettings(
   sources: SettingSources,

@@ -92,8 +92,8 @@ function fromFile(name: string, field: Setting<unknown>, file: Record<string, un
   return { place: `${flag} in the file`, text: textOf(file[flag], form) };
 }
 
-// Returns a value of the file as a flag would have it: YAML has lists, mappings, numbers and booleans, but a flag has
-// only text.
+// Returns a value of the settings file as the text that a flag would have: YAML has lists, mappings, numbers and
+// booleans, but a flag has only text.
 function textOf(value: unknown, form: Form): string {
   if (Array.isArray(value)) return value.map(String).join(form === "repeated" ? "\n" : ",");
   if (value === null || typeof value !== "object") return String(value ?? "");
@@ -112,7 +112,8 @@ function readOne(
   const text = written.text.trim();
   const shown = `${place} "${withoutPassword(text)}"`;
   try {
-    // An empty file must be refused, unlike an empty path, which means that no file is set.
+    // An empty path means that no file is set, but an empty file must be refused: its content becomes a line break, so
+    // that it does not count as not set.
     const content = noteOf(field).form === "file" && text !== "" ? readFile(text) || "\n" : text;
     const parsed = field.safeParse(content, { error: inWords });
     if (parsed.success) return { value: parsed.data };

@@ -7,7 +7,7 @@ export type Form =
   | "truth"
   /** The flag can be repeated; a single text separates the values by white space. */
   | "repeated"
-  /** The path of a file, whose content is the value. */
+  /** The path of a file; the value is the content of the file. */
   | "file"
   /** One JSON object; in a settings file a mapping. */
   | "json";

@@ -14,13 +14,15 @@ import { type Trial, trialsOf } from "./trial_facts.ts";
 interface TrialResult {
   /** Faults that no MachineDeployment can fix, each with file, line and one provider; empty if the profile is valid. */
   faults: string[];
-  /** Faults that some MachineDeployments can cause. */
+  /**
+   * Faults that only some MachineDeployments would have, user-data over a size limit, and an early end of the trial.
+   */
   warnings: string[];
 }
 
 interface TrialOptions {
   engines?: TemplateEngines;
-  /** Ends the trial at once, with a warning that it is incomplete. */
+  /** Ends the trial as soon as this signal aborts; the result then has a warning that the trial is incomplete. */
   signal?: AbortSignal;
 }
 

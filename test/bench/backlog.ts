@@ -1,8 +1,8 @@
 /**
  * How fast a backlog is published: the given number of MachineDeployments, which have a revision number
  * (`numbered_pools.ts`) and no machines, wait without a publisher. Then the publisher starts, and everything is timed
- * from that moment. Its costs count from there to the last secret, including the start of the processes. Run directly,
- * it prints its rows:
+ * from that moment. The costs of the publisher and of Temporal are counted from there to the last secret, so they
+ * include the start of the publisher's processes. Run directly, it prints its rows:
  *
  *     deno run -A test/bench/backlog.ts 300
  */
@@ -82,7 +82,7 @@ async function publishAll(ground: Ground, { writer, pools }: Task): Promise<Back
   };
 }
 
-/** Temporal, with its database if that is a separate process. */
+/** Returns the processes of Temporal: the server, and its database if that is a separate process. */
 function engineOf({ processes }: Ground["stack"]["processes"]): Record<string, SupervisedProcess> {
   const parts = processes.filter(({ name }) => name === "temporal" || name === "postgres");
   return Object.fromEntries(parts.map((part) => [part.name, part]));

@@ -36,20 +36,21 @@ export function beside(figures: readonly Figure[]): Figure[] {
   return [...rows.values()];
 }
 
-/** The middle value; of an even count the upper of the two. */
+/** Returns the median; of an even number of values, the upper of the two in the middle. */
 export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
 
-/** The value that a share of all does not exceed; NaN of none. */
+/** Returns the value that the given share of all values does not exceed; NaN if there are no values. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? NaN;
 }
 
 /**
- * How a value grows with size: the exponent of the power of size that fits best (least squares of the logarithms). It
- * is 0 if size does not matter and 1 if the value doubles with size; undefined for fewer than two sizes.
+ * Returns how a value grows with size: the exponent of the power of size that fits best (least squares of the
+ * logarithms). It is 0 if size does not matter, and 1 if the value doubles when the size doubles; undefined for fewer
+ * than two sizes.
  */
 export function growthOf(points: readonly { size: number; value: number }[]): number | undefined {
   const logs = points.filter(({ value }) => value > 0).map(({ size, value }) =>
@@ -62,7 +63,7 @@ export function growthOf(points: readonly { size: number; value: number }[]): nu
   return logs.reduce((sum, log) => sum + (log[0] - x) * (log[1] - y), 0) / spread;
 }
 
-/** The figures of one measure over its sizes, and how each column grows. */
+/** Returns for each measured system how the given measure grows over all its sizes. */
 export function growths(figures: readonly Figure[], { part, what }: Figure): Partial<Record<Column, number>> {
   const sizes = figures.filter((figure) => figure.part === part && figure.what === what && figure.size !== undefined);
   const entries = (["Ostler", "OSM", "floor"] as const).map((column) => {

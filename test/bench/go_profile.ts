@@ -12,8 +12,9 @@ import {
 } from "../../profiles/mod.ts";
 
 /**
- * Returns a profile with Go templates that render to the files of `config`, given `facts`: known values are fields
- * again. Each template begins with a condition that is false, as most conditions of a real profile are.
+ * Returns a profile with Go templates that, with the data of `facts`, render to the files of `config`: a known value of
+ * `facts` in a file becomes a field of the template. Each template begins with a condition that is false, as most
+ * conditions of a real profile are.
  */
 export function goProfileOf(profile: OsProfile, config: OsConfig, facts: RenderFacts): OsProfile {
   const names = namesOf(facts.deployment);

@@ -1,4 +1,7 @@
-/** The base of a measurement: a fresh control plane with CRDs and identities, and no publisher yet. */
+/**
+ * The base of a measurement: a fresh control plane with CRDs and identities, without Ostler or Operating System
+ * Manager.
+ */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -2,7 +2,8 @@
 /**
  * The cost of a fleet of a thousand pools without machines while nothing happens: requests to a real API server,
  * counted in its audit log, memory and CPU time. Exits with 1 for more than one request a second, including the renewal
- * of all credentials. Watches last a few minutes here, as with an impatient API server.
+ * of all credentials. Here the API server ends each watch after a few minutes, not after 30 to 60 minutes as by
+ * default, so Ostler reopens watches more often.
  */
 import process from "node:process";
 import { setTimeout } from "node:timers/promises";
@@ -47,7 +48,7 @@ async function convergedOf(world: World): Promise<number> {
   return rollouts.filter(({ status }) => status?.phase === "Converged").length;
 }
 
-/** Waits until no pool was requested for a while. */
+/** Waits until the processes of Ostler have sent only fixed requests, such as those for their leases, for 20 s. */
 async function untilQuiet(world: World): Promise<void> {
   for (;;) {
     const from = await askedBytes(world);
@@ -65,7 +66,7 @@ async function loads({ site }: World): Promise<Loads> {
   return new Map(await Promise.all(each));
 }
 
-/** Requests per second while nothing happens. */
+/** Prints and returns the requests per second while nothing happens. */
 async function measureIdle(world: World): Promise<number> {
   const [from, before, begun] = [await askedBytes(world), await loads(world), performance.now()];
   await setTimeout(minutes * 60_000);
@@ -93,7 +94,10 @@ function printRequests(requests: Asked[], passed: number): void {
   }
 }
 
-/** Prints and returns the requests per second for renewing the credentials of all pools, extrapolated from some. */
+/**
+ * Prints and returns the requests per second for renewing the credentials of all pools, extrapolated from renewals for
+ * at most ten pools.
+ */
 async function measureRenewal(world: World): Promise<number> {
   const due = Array.from({ length: Math.min(10, pools) }, (_, nth) => poolOf(nth));
   const from = await askedBytes(world);

@@ -38,7 +38,7 @@ async function rollOver(stage: Stage, { replicas, budget, zones: many = 0 }: Siz
   pool.rules.budget.machines = budget;
   pool.change({ image: "image-2" });
   const [start, cpu] = [performance.now(), process.cpuUsage()];
-  // The short deadlines of tests would poll five times a second.
+  // Uses the default deadlines, because with the short ones of tests the rollout would poll five times a second.
   const handle = await stage.rollOut(pool, { deadlines: {} });
   const asker = startAsker(stage.address, pool.holder);
   const { replaced } = await handle.result();

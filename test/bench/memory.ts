@@ -20,7 +20,7 @@ const cases: { name: string; what: string; besideMiB: number }[] = [
   { name: "reviews", what: "webhook: eleven reviews of the largest, all without end", besideMiB: 0 },
 ];
 
-/** The peak of each case, and how many processes the kernel ended. */
+/** Measures the peak memory of each case, and how many processes the kernel killed. */
 export async function measureMemory(): Promise<Figure[]> {
   if (noLimitBecause !== undefined) return [];
   const figures: Figure[] = [];

@@ -11,7 +11,9 @@ import { AdmissionReview } from "../../workers/admission/admission_review.ts";
 import { renderFacts } from "../support/render_facts.ts";
 
 const facts = renderFacts({ deployment: { kubelet: "1.36.1" }, secrets: { token: "bench-token-0123456789" } });
-/** A profile of this file has two templates of `largestTemplate` bytes at most: its spec may have 1.5 MiB in total. */
+/**
+ * Each profile here has two templates of at most `largestTemplate` bytes, because its spec may have 1.5 MiB in total.
+ */
 const MiB = 2 ** 20;
 const largestTemplate = 0.7 * MiB;
 
@@ -35,7 +37,7 @@ function profileOf(name: string, template: string, templating?: "eta"): Record<s
   };
 }
 
-/** Four profiles in Eta and two in Go, which is the maximum number of processes. */
+/** Returns four profiles in Eta and two in Go: one for each process that the two engines can have. */
 function six(template: (engine: 0 | 1) => string): OsProfile[] {
   const specs = [0, 1, 2, 3].map((at) => profileOf(`eta-${at}`, template(0), "eta"));
   return [...specs, ...[0, 1].map((at) => profileOf(`go-${at}`, template(1)))].map((spec) => parseProfile(spec));
@@ -47,8 +49,8 @@ async function renderAll(profiles: OsProfile[], wanted: "fulfilled" | "rejected"
 }
 
 /**
- * Runs as many reviews at once as the webhook accepts: each has a profile and its previous version, both of the maximum
- * size.
+ * Runs as many concurrent reviews as the webhook accepts: each has a profile and its previous version, both of the
+ * maximum size.
  */
 async function review(template: string): Promise<void> {
   const filler = "y".repeat(largestTemplate);

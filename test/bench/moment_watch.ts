@@ -1,4 +1,4 @@
-/** Records from outside, through the API server, when something was first seen of each object of a collection. */
+/** Records when objects of a collection first had certain states, as seen through the API server. */
 import { setTimeout as pause } from "node:timers/promises";
 import { openSource, type Source } from "../../deploy/local/observer/api_source.ts";
 import { waitUntil } from "../../deploy/local/process/wait_until.ts";
@@ -33,7 +33,7 @@ export class MomentWatch {
   static async open(kubeconfig: string, sight: Sight): Promise<MomentWatch> {
     const watch = new MomentWatch(await openSource(kubeconfig), sight);
     let version = "";
-    // The API server does not serve a new kind at once.
+    // The first attempts can fail, because the API server does not serve a new kind immediately.
     const list = async (): Promise<void> => void (version = await watch.#list());
     await waitUntil(list, { what: `a list of "${sight.path}"`, timeoutMs: 30_000 });
     void watch.#follow(version);
@@ -76,7 +76,8 @@ export class MomentWatch {
         await this.#source.watch({ path, version: from, signal }, ({ object }) => this.#see(object));
       }
       await pause(again, undefined, { signal }).catch(() => {});
-      // A restarted API server may have forgotten earlier events, and may not respond yet.
+      // Lists again before the next watch: a restarted API server may have forgotten earlier events. The list fails
+      // while the API server does not respond.
       from = await this.#list().catch(() => undefined);
     }
   }

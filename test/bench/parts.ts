@@ -16,7 +16,7 @@ import { ostlerOf, type Writer, writers } from "./writer.ts";
 
 /** The sizes and repetitions of a run of the bench. */
 export interface Sizes {
-  /** Pools of a backlog, from small to large. */
+  /** The number of pools of each backlog, in ascending order. */
   pools: number[];
   /** Pools that are created concurrently through machine-controller. */
   burst: number;

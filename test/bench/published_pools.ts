@@ -28,7 +28,7 @@ export const numberedPools: Sight = {
   },
 };
 
-/** The secrets that pools of these names in kube-system boot from. */
+/** Returns the names of the secrets that the machines of these pools in kube-system boot from. */
 export function secretsOf(pools: readonly string[]): string[] {
   return pools.flatMap((name) => {
     const { bootstrap, provisioning } = namesOf({ namespace: "kube-system", name });
@@ -36,7 +36,7 @@ export function secretsOf(pools: readonly string[]): string[] {
   });
 }
 
-/** When each pool was published (ms), in the order of the pools. */
+/** Returns when each pool was published (ms), in the order of the pools and without pools that were not published. */
 export function publishedMoments(watch: MomentWatch, pools: readonly string[]): number[] {
   return pools.flatMap((pool) => {
     const moments = secretsOf([pool]).map((name) => watch.moments.get(name) ?? NaN);

@@ -1,7 +1,7 @@
 /**
- * How soon a rollout continues after failures, with a worker that is killed and restarted as by a kubelet: a machine's
- * last deadline passed → halted; worker killed → next step; API server back → next step. Steps are those that people
- * see on the Rollout. Run directly, it prints its rows:
+ * How soon a rollout continues after failures, with processes of Ostler that are restarted as by a kubelet: a machine's
+ * last deadline passed → halted; Ostler's worker killed → next step; API server back → next step. Steps are those that
+ * people see on the Rollout. Run directly, it prints its rows:
  *
  *     deno run -A test/bench/react.ts
  */
@@ -103,7 +103,8 @@ async function afterApi(world: World, { watch, nodes }: { watch: MomentWatch; no
   await server.restart();
   const back = performance.now();
   const next = await firstAfter(watch, back);
-  // The next step is due only when the new machine has joined; until then the cloud is waited for, and not Ostler.
+  // The next step is due only when the new machine has joined: until then Ostler waits for the cloud, so that time does
+  // not count.
   const joined = [...nodes.moments.values()].filter((moment) => moment < next);
   await world.untilPhase("pool", "Converged");
   return (next - Math.max(back, ...joined)) / 1000;
@@ -113,7 +114,8 @@ async function afterDeadline(world: World, watch: MomentWatch): Promise<number> 
   await world.patch(poolPath("pool"), rollTo("1.36.1", bad));
   const handle = world.temporal.workflow.getHandle("machine-deployment/kube-system/pool");
   let until = NaN;
-  // Each attempt to join has its own deadline; `until` keeps the deadline of the last attempt.
+  // Each query overwrites `until` with the deadline of the current attempt to join, so at the end it is the deadline of
+  // the last attempt.
   await world.until("the rollout to halt", async () => {
     const { phase, underway } = await handle.query<Progress>("progress");
     until = Date.parse(underway.find(({ step }) => step === "Joining")?.until ?? "") || until;

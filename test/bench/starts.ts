@@ -21,7 +21,7 @@ const plugin = fileURLToPath(new URL("../../cli/kubectl-ostler", import.meta.url
 /** Number of pools that `ostler status` shows. */
 const pools = 20;
 
-/** Starts each process repeatedly, and with Ostler also its command. */
+/** Measures repeated starts of each process, and for Ostler also repeated runs of the command `ostler`. */
 export function measureStarts(writer: Writer, rounds: number): Promise<Figure[]> {
   return onGround({}, async (ground) => {
     const start = await writer.prepare(ground);

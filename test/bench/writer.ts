@@ -33,7 +33,7 @@ export interface Writer {
 
 const accountOf = (namespace: string, name: string): string => `system:serviceaccount:${namespace}:${name}`;
 
-/** Ostler with one controller and this many workers. */
+/** Returns Ostler as the publisher, with one controller and this many worker processes. */
 export function ostlerOf(workers: number): Writer {
   return {
     name: "Ostler",
@@ -50,7 +50,7 @@ export function ostlerOf(workers: number): Writer {
   };
 }
 
-/** Starts one more instance of a process, with its own port. */
+/** Starts another instance of a process that already runs, with its own port. */
 async function startAnother(
   { processes }: Stack,
   spec: ProcessSpec,

@@ -1,6 +1,6 @@
 /**
- * The driver of AWS keeps the promises of every driver over moto's server, which implements AWS's published
- * descriptions.
+ * Tests the promises of every cloud driver with the driver of AWS, which calls moto's server; this server implements
+ * the published descriptions of AWS's API.
  */
 import { deepEqual, equal } from "node:assert/strict";
 import { fileURLToPath } from "node:url";
@@ -66,7 +66,7 @@ async function open({ url }: Moto, { hidesNew, capacity }: CloudConditions = {})
   };
 }
 
-/** Expects a worker, which runs as a process with its normal permissions, to find the group. */
+/** Expects Ostler's worker, which runs as a process with its normal permissions, to find the group. */
 async function discovers({ url }: Moto): Promise<void> {
   await new MotoGround(url).make({});
   const keys = { AWS_ENDPOINT_URL: url, AWS_ACCESS_KEY_ID: "test", AWS_SECRET_ACCESS_KEY: "test" };
@@ -84,7 +84,8 @@ async function discovers({ url }: Moto): Promise<void> {
 }
 
 /**
- * Expects `aws.json`, by which the double of AWS is validated, to equal the extract from the botocore that moto uses.
+ * Expects `aws.json`, with which tests validate their double of AWS, to equal the extract from the botocore that moto
+ * uses.
  */
 async function describes(program: string): Promise<void> {
   const run = async (...args: string[]): Promise<string> => {

@@ -18,7 +18,7 @@ export async function readyNodes(world: World): Promise<NodeFacts[]> {
   );
 }
 
-/** The machines of the control planes that are not being deleted. */
+/** Returns the machines of control planes, without machines that are being deleted. */
 export function planes({ groups }: ControlPlanes): CloudInstance[] {
   return groups.cloud.instances(control.id).filter(({ state }) => state !== "Terminating" && state !== "Terminated");
 }
@@ -30,7 +30,7 @@ export interface EtcdMember {
   isLearner?: boolean;
 }
 
-/** All members, as reported by any machine that responds. */
+/** Returns all etcd members, as reported by the first control plane that responds. */
 export async function etcdMembers(ground: ControlPlanes): Promise<EtcdMember[]> {
   const { members } = await askEtcd(ground, "/v3/cluster/member/list", {}) as { members: EtcdMember[] };
   return members;

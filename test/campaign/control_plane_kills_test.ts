@@ -1,4 +1,6 @@
-/** K8, K22: wherever the worker dies while control planes are replaced, etcd has the same members at the end. */
+/**
+ * K8, K22: wherever Ostler's worker dies while control planes are replaced, etcd has the expected members at the end.
+ */
 import assert from "node:assert/strict";
 import {
   assertSteady,

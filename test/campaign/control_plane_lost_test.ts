@@ -24,8 +24,8 @@ Deno.test("K27 control planes: the etcd member of a lost machine is removed, and
 });
 
 /**
- * Expects a rollout to that version although the machine that would be replaced last is lost for good, while the first
- * new one boots (`beforeAdded`) or is a learner (`onceAdded`).
+ * Expects a rollout to `version` to complete although the machine that would be replaced last is lost for good: before
+ * the etcd member of the first new machine is added (`beforeAdded`), or while that member is a learner (`onceAdded`).
  */
 async function loses(
   { world, ground, etcd }: ControlPlaneScene,

@@ -1,4 +1,7 @@
-/** A control plane that really boots: orders upgrade it from one minor version of Kubernetes to the next with kubeadm. */
+/**
+ * A control plane that really boots: Ostler's orders, each of them a pod on the node, upgrade it with kubeadm from one
+ * minor version of Kubernetes to the next.
+ */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -70,7 +73,8 @@ machineTest("control planes: orders upgrade Kubernetes on one, and repeated orde
 });
 
 /**
- * The manifests of Ostler that an order needs; the previous version of Kubernetes lacks some API groups of the others.
+ * The part of Ostler's manifests that an order needs; the previous version of Kubernetes lacks API groups that Ostler's
+ * other manifests need.
  */
 const manifests = [
   ...["namespace", "crds/node_versions", "rbac/worker"],
@@ -172,7 +176,7 @@ async function runs({ admin }: Scene, apiServer: string, kubelet: string): Promi
   }, { what: `API server ${apiServer} and kubelet ${kubelet}`, timeoutMs: 60_000 });
 }
 
-/** Gives an order as a workflow does: retries the step while the only API server is being replaced. */
+/** Gives an order, and retries it, as a workflow does, while the only API server is being replaced. */
 function give({ kube, image, order }: Scene, more: Partial<UpgradeOrder>): Promise<UpgradeOutcome> {
   return retried((until) => awaitUpgradeOrdered({ kube, image }, { ...order, until, ...more }));
 }
@@ -257,8 +261,8 @@ async function staticPods({ admin }: Scene): Promise<{ name: string; uid: string
 }
 
 /**
- * Expects an order to be refused when the ConfigMap has another hash for the same URL, as if the server had other
- * content.
+ * Expects an order to be refused when a download does not have the hash in the ConfigMap; the test changes the hash
+ * instead of the server's content.
  */
 async function refusesOtherContent(scene: Scene): Promise<void> {
   await withOtherComponents(
@@ -274,7 +278,8 @@ async function refusesOtherContent(scene: Scene): Promise<void> {
 }
 
 /**
- * Expects the previous kubelet to be restored when the list has a program in place of the kubelet that ends at once.
+ * Expects the previous kubelet to be restored when the list of components installs, in place of the new kubelet, a
+ * program that ends immediately.
  */
 async function restoresKubelet(scene: Scene): Promise<void> {
   await withOtherComponents(scene, ([kubeadm, kubelet]) => [
@@ -294,7 +299,10 @@ async function restoresKubelet(scene: Scene): Promise<void> {
 
 type Entry = Record<string, unknown> | undefined;
 
-/** Gives orders while the ConfigMap has another list of components. */
+/**
+ * Changes the list of components in the ConfigMap, calls `orders` with the digest of the changed list, and restores the
+ * original list.
+ */
 async function withOtherComponents(
   { admin }: Scene,
   change: (list: Entry[]) => Entry[],

@@ -1,4 +1,7 @@
-/** A world whose cluster has control planes and workers that really boot, each a machine of a scaling group. */
+/**
+ * A test environment whose cluster has control planes and worker nodes that really boot; each node is a machine of a
+ * scaling group.
+ */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -10,8 +10,8 @@ import { machineTest } from "../machines/real_machines.ts";
 import { SteadyClient } from "../support/steady/steady_client.ts";
 
 /**
- * Maximum milliseconds without reads or without writes, in total; etcd elects a leader within one to two seconds, or
- * longer on a busy machine.
+ * Maximum total time without writes, in milliseconds; etcd elects a leader within one to two seconds, or longer on a
+ * busy machine.
  */
 const mostDownMs = 15_000;
 
@@ -93,8 +93,8 @@ const repairing = {
 };
 
 /**
- * Returns whether the expected number of control planes exists, none of `gone` among them, and etcd has exactly these
- * members.
+ * Returns whether the expected number of control planes exists, none of `gone` among them, and exactly these control
+ * planes are the members of etcd.
  */
 async function areOthers(ground: ControlPlanes, gone: readonly string[]): Promise<boolean> {
   const now = planes(ground).map(({ node }) => node).sort();

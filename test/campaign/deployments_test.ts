@@ -1,6 +1,6 @@
 /**
- * Runs the scripts of hands on a machine that really boots its ostree deployments: an update, a rollback from a bad
- * deployment, and another update.
+ * Runs the scripts of hands (Ostler's pods on nodes) on a machine that really boots its OSTree deployments: an update,
+ * a rollback from a bad deployment, and another update.
  */
 import { deepEqual, equal, match, notEqual } from "node:assert/strict";
 import type { OsOutcome } from "../../workflows/contracts/mod.ts";
@@ -30,7 +30,7 @@ machineTest("hands: a machine boots the deployed commit, rolls back from a bad o
   });
 });
 
-/** Stages and boots; returns the new boot ID. */
+/** Stages the commit and orders its boot; returns the boot ID after the boot. */
 async function update(machine: OstreeMachine, digest: string, bootId: string): Promise<string> {
   equal(placesOf(await machine.give("Stage", { digest, token: bootId })).staged, digest);
   equal(placesOf(await machine.give("Apply", { digest, bootId, token: bootId })).bootId, bootId);

@@ -27,8 +27,8 @@ export async function hostTraces(): Promise<string[]> {
     output("ps", ["-eo", "args"]),
   ]);
   const ours = [...links, ...routes, ...rules].filter((line) => line.includes("ostler"));
-  // The processes of machines (systemd as init), of the Docker engine, and of its keeper, which ends a moment after its
-  // cleanup.
+  // The processes of machines (systemd as init), of the Docker engine, and of the engine's keeper, which cleans up
+  // after the run and ends a moment later.
   const running = processes.filter((line) => /^\/sbin\/init ds=|dockerd .*ostler|engine\/keeper\.ts/.test(line));
   return [...kernel, ...ours, ...running].sort();
 }

@@ -1,4 +1,6 @@
-/** A7 on a real API server and a real Temporal: the worker is killed with SIGKILL at each step of updates in place. */
+/**
+ * A7 on a real API server and a real Temporal: Ostler's worker is killed with SIGKILL at each step of updates in place.
+ */
 import assert from "node:assert/strict";
 import { ImageGround } from "../../deploy/local/cloud/image_nodes/image_ground.ts";
 import { digestOf, imageOf } from "../../deploy/local/demo/images_ground.ts";
@@ -11,7 +13,7 @@ import type { World } from "../integration/world.ts";
 const steps = ["Check", "Stage", "cordoned", "Apply", "down", "back", "Status", "uncordoned"] as const;
 type Step = typeof steps[number];
 
-/** Adds the visible states of the nodes since the change to `orders`, and returns it. */
+/** Adds to `orders` the steps that are visible on the nodes, such as "cordoned", and returns `orders`. */
 async function seenOf(world: World, ground: ImageGround, orders: Set<string>): Promise<Set<string>> {
   const nodes = await world.list<{ spec: { unschedulable?: boolean } }>("/api/v1/nodes");
   const all = [...ground.nodes.values()];
@@ -45,8 +47,8 @@ Deno.test({
       assert.deepEqual(all.map(({ state, boots }) => [state.booted, boots]), all.map(() => [digestOf("b"), 1]));
       assert.equal(ground.mostDown, 1);
       assert.deepEqual([...await seenOf(world, ground, new Set())], []);
-      // Pods of hands from a killed worker are deleted only 15 minutes after their deadline, so they may exist, but
-      // none may still run.
+      // Pods of hands that a killed worker created are deleted only 15 minutes after their deadline, so they may exist,
+      // but none may still run.
       const hands = await world.list<{ status: { phase: string } }>("/api/v1/namespaces/ostler-hands/pods");
       assert.deepEqual(hands.filter(({ status }) => status.phase !== "Succeeded"), []);
     });

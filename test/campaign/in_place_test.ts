@@ -1,6 +1,6 @@
 /**
- * A NodePool with one machine that really boots: hands are pods on its kubelet, and the deployment that they write
- * boots next.
+ * A NodePool with one machine that really boots: Ostler's hands are pods on its kubelet, and the machine then boots the
+ * OSTree deployment that they write.
  */
 import assert from "node:assert/strict";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -64,7 +64,7 @@ machineTest("NodePool: boots another commit on a real machine, is halted by a ba
   });
 });
 
-/** A site with one machine that boots what ostree deploys, and hands that its kubelet can run. */
+/** Runs a story with one machine that boots OSTree deployments, and with an image of hands that its kubelet can run. */
 async function withOstreeNode(story: (world: World, host: ContainerHost) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "ostler-hands-"));
   try {
@@ -111,7 +111,7 @@ function isReady({ status }: Node): boolean {
   return status.conditions.some(({ type, status }) => type === "Ready" && status === "True");
 }
 
-/** Expects the node to be in service with that operating system, after another boot than before. */
+/** Expects the node to be in service with that operating system, and to have booted again since `before`. */
 async function isOn(world: World, osImage: string, before: Node): Promise<void> {
   const node = await theNode(world);
   assert.deepEqual([node.status.nodeInfo.osImage, isReady(node), node.spec.unschedulable], [osImage, true, undefined]);

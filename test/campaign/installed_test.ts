@@ -1,4 +1,7 @@
-/** Ostler is installed by its chart on real machines that it made itself, and manages them from there. */
+/**
+ * Ostler makes real machines while it runs as processes of this host. Its chart then installs Ostler on these machines,
+ * and Ostler manages them from there.
+ */
 import process from "node:process";
 import { keepsPromises } from "../integration/stories/told_story.ts";
 import { machineTest } from "../machines/real_machines.ts";

@@ -1,4 +1,4 @@
-/** K22, K23: wherever the worker dies during an upgrade of Kubernetes, the final cluster is the same. */
+/** K22, K23: wherever Ostler's worker dies during an upgrade of Kubernetes, the final cluster is the same. */
 import assert from "node:assert/strict";
 import { machineTest } from "../machines/real_machines.ts";
 import { upgrades } from "./kubernetes_upgrade_story.ts";

@@ -1,4 +1,4 @@
-/** A control plane is lost for good between two versions of Kubernetes: its replacement joins with the newer one. */
+/** A control plane is lost for good during an upgrade of Kubernetes: its replacement joins with the new version. */
 import assert from "node:assert/strict";
 import { marks } from "../../activities/node_version/marks.ts";
 import { policies } from "../support/group_story.ts";
@@ -29,8 +29,8 @@ interface Node {
 }
 
 /**
- * Cuts the power of a control plane as soon as another one is upgraded, and the message of the condition does not name
- * this one as the next.
+ * As soon as the first control plane is upgraded, cuts the power of another control plane, which is not upgraded yet
+ * and which the condition's message does not name.
  */
 async function losesOne(scene: ControlPlaneScene): Promise<void> {
   const { world, ground, host } = scene;

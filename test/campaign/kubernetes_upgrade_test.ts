@@ -1,6 +1,6 @@
 /**
  * One edit gives a cluster another image and the next minor version of Kubernetes; the API server serves requests
- * meanwhile, and no worker's kubelet is too new.
+ * meanwhile, and no worker node has a kubelet that is newer than an API server.
  */
 import { machineTest } from "../machines/real_machines.ts";
 import { upgrades } from "./kubernetes_upgrade_story.ts";

@@ -1,4 +1,7 @@
-/** A world whose control planes and workers begin with the previous version of Kubernetes, and may be upgraded. */
+/**
+ * A test environment whose control planes and worker nodes begin with the previous version of Kubernetes, and can be
+ * upgraded.
+ */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -59,7 +62,10 @@ export async function withOldKubernetes(story: (scene: ControlPlaneScene) => Pro
   }
 }
 
-/** Creates the components of both versions, and lets hands download them. */
+/**
+ * Creates the ConfigMaps that list the components of both versions, and allows hands (pods that change a node) to
+ * download these components.
+ */
 async function listComponents(world: World, host: ContainerHost): Promise<void> {
   const lists = [[before.components, previousVersion], [after.components, kubernetesVersion]] as const;
   for (const [name, version] of lists) {

@@ -1,4 +1,7 @@
-/** A pool of real machines is replaced repeatedly with visitors, during various failures. */
+/**
+ * All machines of a pool of real machines are replaced several times, with various failures, while visitors send
+ * requests to its pods.
+ */
 import assert from "node:assert/strict";
 import { type Cut, cutFirstNewcomer, isExcused } from "./rolling/cut_machine.ts";
 import { guestProfile, policyPath, profilePath, withGuests } from "./rolling/guest_world.ts";
@@ -48,8 +51,8 @@ async function rollsWithoutWorker(scene: Scene): Promise<void> {
   const { worker } = world.site.ostler;
   const report = await replaceAll(scene, { kubelet: "1.36.1", image: debian("b"), bounds }, async () => {
     const newcomer = await pool.untilUnderway("Joining", 0);
-    // A new machine is held until it is admitted, and then ordered from the cloud; without a worker only ordered
-    // machines can join.
+    // A new machine is held until Ostler's worker admits it, and is ordered from the cloud after that; while no worker
+    // runs, only machines that are already ordered can join.
     await world.until("it to be ordered", () => Promise.resolve(isOrdered(world, newcomer)));
     worker.kill("SIGKILL");
     await world.until(

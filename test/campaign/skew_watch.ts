@@ -1,4 +1,4 @@
-/** Watches the versions of all nodes, from outside: no worker may run a kubelet that an API server does not support. */
+/** Watches the versions of all nodes: no worker node may run a kubelet that is newer than an API server. */
 import type { World } from "../integration/world.ts";
 
 interface Node {
@@ -15,7 +15,7 @@ const everyMs = 1_000;
 
 /** Reads the versions of all nodes once a second until it is disposed of. */
 export class SkewWatch implements AsyncDisposable {
-  /** Workers whose kubelet was newer than an API server or than the kubelet of a control plane. */
+  /** Messages about worker nodes with a kubelet newer than an API server or than the kubelet of a control plane. */
   readonly broken: string[] = [];
   /** The kubelet versions that each node has reported, by the uid of the node. */
   readonly seen = new Map<string, Set<string>>();
@@ -39,7 +39,7 @@ export class SkewWatch implements AsyncDisposable {
 
   async #watch(): Promise<void> {
     while (!this.#ended.signal.aborted) {
-      // An API server that restarts answers later.
+      // A read fails while an API server restarts; the next read follows one second later.
       await this.#look().catch(() => undefined);
       await new Promise((done) => setTimeout(done, everyMs));
     }

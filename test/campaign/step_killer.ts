@@ -1,4 +1,4 @@
-/** Kills the worker as soon as a workflow begins another step, at most once for each step. */
+/** Kills Ostler's worker as soon as a workflow begins a new step, at most once for each step. */
 import type { World } from "../integration/world.ts";
 
 export interface StepKillerOptions {
@@ -44,7 +44,7 @@ export class StepKiller implements AsyncDisposable {
     }
   }
 
-  /** The steps of the present run of a workflow; none before its first run. */
+  /** Returns the steps of the workflow's current run; empty before its first run. */
   async #stepsOf(workflowId: string): Promise<string[]> {
     const handle = this.#world.temporal.workflow.getHandle(workflowId);
     const { events = [] } = await handle.fetchHistory().catch(() => ({ events: [] }));

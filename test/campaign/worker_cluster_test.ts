@@ -1,5 +1,6 @@
 /**
- * Pools in one cluster, profiles and configs in another: rolled while both credentials change and one cluster is down.
+ * Pools are in the worker cluster, profiles and configs in the management cluster: the pools are rolled while the
+ * credentials for both clusters change and the management cluster is down.
  */
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
@@ -47,7 +48,10 @@ Deno.test("worker cluster: its pools are rolled with profiles and configs of a m
   });
 });
 
-/** The objects that a release of the chart installs in the management cluster, except for its processes. */
+/**
+ * Installs in the management cluster the accounts and permissions of a release of the chart, without Ostler's
+ * processes; returns kubeconfigs of these accounts.
+ */
 async function installed({ kubeconfig, apiServer, directory }: BareApi): Promise<ManagementKubeconfigs> {
   const { helm } = await resolveTools(["helm"]);
   const set = ["workerCluster.kubeconfigSecret.name=north", `settings.namespace=${release.profiles}`];
@@ -117,7 +121,10 @@ async function rollsMeanwhile(world: World, management: BareApi): Promise<void> 
   assert.equal(status?.failedMachines ?? 0, 0);
 }
 
-/** Revokes all tokens of an account, and puts another into the kubeconfig: for a moment the old content is refused. */
+/**
+ * Revokes all tokens of an account, and writes a new token into the kubeconfig: for a moment the API server refuses the
+ * token that the kubeconfig has.
+ */
 async function exchange(
   api: ApiConnection,
   { stack, namespace, serviceAccount: name }: {

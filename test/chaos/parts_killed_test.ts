@@ -1,4 +1,7 @@
-/** Every part of the site dies once during a rollout; the rollout ends as without failures. */
+/**
+ * Each component of Ostler, Temporal and the control plane is killed once, each of them during its own rollout; all
+ * rollouts end as without failures.
+ */
 import assert from "node:assert/strict";
 import { machineDeployment, poolPath, poolsPath, rollTo } from "../integration/pool_objects.ts";
 import { withWorld } from "../integration/world.ts";

@@ -1,6 +1,6 @@
 /**
- * Rolls the same two stages with ten seeds, which determine the calls that are interrupted before or after their
- * effect, and the reads at which the worker is killed.
+ * Rolls two stages (control planes, then workers) once for each of ten seeds. The seed determines the calls that are
+ * interrupted before or after their effect, and the reads at which the worker is killed.
  */
 import { rollStagesAmongKills } from "../integration/stage_chaos.ts";
 

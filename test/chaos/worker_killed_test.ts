@@ -1,4 +1,4 @@
-/** The worker dies at any moment of a rollout, repeatedly; the outcome is always the same. */
+/** Ostler's worker dies at random moments of a rollout, repeatedly; the outcome is always the same. */
 import assert from "node:assert/strict";
 import process from "node:process";
 import { setTimeout } from "node:timers/promises";

@@ -60,7 +60,7 @@ async function readFrom(path: string, from: number): Promise<string> {
   return new TextDecoder().decode(bytes.subarray(0, bytesRead));
 }
 
-/** Requests as "user verb path". */
+/** Returns all logged requests of Ostler's processes, as "user verb path". */
 export async function asked(world: World): Promise<string[]> {
   return (await askedSince(world, 0)).map(({ by, verb, path }) => `${by} ${verb} ${path}`);
 }
@@ -80,7 +80,7 @@ export async function askedForWork(world: World): Promise<string[]> {
 
 const quietMs = 4_000;
 
-/** Waits until the processes have sent only fixed requests for a while. */
+/** Waits until the processes have sent, for a while, only those requests that they send even when nothing changes. */
 export async function untilQuiet(world: World): Promise<void> {
   let [known, since] = [-1, Date.now()];
   await world.until("quiet", async () => {

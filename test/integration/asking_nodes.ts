@@ -22,7 +22,11 @@ interface MachineSeen {
   status?: { nodeRef?: { name: string } };
 }
 
-/** Needs a pool "pool" that has converged with 2 machines, and a third machine that never requests a certificate. */
+/**
+ * Expects the controller to approve one certificate request for the machine that has no node yet, and no other request.
+ * Needs a pool "pool" that has converged with 2 machines; adds a third machine that never requests a certificate
+ * itself.
+ */
 export async function proveApproval(world: World): Promise<void> {
   await proveApproved(world);
   const awaited = await awaitedMachine(world);
@@ -107,7 +111,7 @@ async function strangerToken(world: World, like: KubeConfig): Promise<KubeConfig
 
 /** Requests a certificate for the node, and returns the name of the CertificateSigningRequest. */
 async function ask(bootstrap: KubeConfig, node: string): Promise<string> {
-  // One connection per identity, because a connection keeps its credentials.
+  // Opens a connection of its own, because a connection keeps the credentials with which it was opened.
   const connection = connectWith(bootstrap.exportConfig());
   try {
     const { request } = await requestNodeCertificate(node);

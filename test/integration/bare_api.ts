@@ -29,7 +29,7 @@ export interface BareApi {
   readonly directory: string;
 }
 
-/** Runs a test on an API server of its own. */
+/** Runs a test on a new API server, which no other test uses. */
 export async function withApi(
   test: (server: BareApi) => Promise<void>,
   { binary, emulatedVersion }: BareOptions = {},

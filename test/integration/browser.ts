@@ -16,7 +16,7 @@ export const chromiumPath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 /** Whether a browser is installed. */
 export const hasChromium = existsSync(chromiumPath);
 
-/** On a busy machine one page may take a while. */
+/** Time limit (ms) for a page to show the expected text, because a page can load slowly on a busy machine. */
 const patienceMs = 180_000;
 
 /** Pause between two reads (ms), because loading the page keeps a core busy for seconds. */
@@ -49,7 +49,8 @@ export class Browser {
     { name, pool, expected }: { name: string; pool: string; expected: RegExp },
   ): Promise<RunPage> {
     const workflowId = `machine-deployment/kube-system/${pool}`;
-    // Each read is awaited, because an abandoned one would continue to load and replace the page of the next.
+    // Each read must end before the next one begins: an abandoned read would continue to load, and replace the page
+    // that the next read opens.
     const seen = await eventually(`the page of a run with ${expected}`, async () => {
       const frame = await this.#open(world, workflowId);
       const details = await frame.locator("body").innerText({ timeout: 20_000 }).catch(String);

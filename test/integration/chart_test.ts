@@ -23,7 +23,10 @@ async function allObjects(): Promise<ManifestObject[]> {
   return [...new Map(rendered.flat().map((object) => [JSON.stringify(object), object])).values()];
 }
 
-/** Namespaces of the objects; those of other projects exist before the chart. */
+/**
+ * Returns the namespaces of the objects, including those of other projects, which must exist before the chart is
+ * installed.
+ */
 function namespacesOf(objects: readonly ManifestObject[]): ManifestObject[] {
   const names = new Set(objects.flatMap(({ metadata: { namespace } }) => namespace ?? []));
   return [...names].map((name) => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } }));

@@ -1,4 +1,7 @@
-/** Removes everything that a story added to a site, so that the next story starts as the first one did. */
+/**
+ * Removes everything that a test story added to its site (the running API server and Temporal), so that the next story
+ * starts as the first one did.
+ */
 import type { Client } from "@temporalio/client";
 import { createHash } from "node:crypto";
 import { type ApiConnection, ApiRefusal } from "../../deploy/local/stack/api_connection.ts";
@@ -27,10 +30,10 @@ const slow = ["machines", "machinesets", "virtualmachines", "virtualmachineinsta
 /** Time limit (ms) for the controllers of Ostler and Kubernetes to finish the deletions. */
 const patienceMs = 20_000;
 const limitMs = 60_000;
-/** A new site is complete after this many milliseconds without a change. */
+/** A freshly started site is complete when its objects have not changed for this many milliseconds. */
 const settledMs = 2_000;
 
-/** The objects of a new site, to which the site is restored after each story. */
+/** Remembers the objects of a freshly started site, and restores that state after each story. */
 export class CleanSlate {
   private constructor(
     private readonly api: ApiConnection,
@@ -39,7 +42,7 @@ export class CleanSlate {
     private readonly first: ReadonlyMap<string, Found>,
   ) {}
 
-  /** Records all objects of a new site, when its controllers have made their own objects. */
+  /** Records all objects of a freshly started site, once the controllers of the site have created theirs. */
   static async of(api: ApiConnection, temporal: Client): Promise<CleanSlate> {
     let [slate, since] = [await CleanSlate.#now(api, temporal), Date.now()];
     await waitUntil(async () => {
@@ -63,8 +66,8 @@ export class CleanSlate {
   }
 
   /**
-   * Deletes all objects that the new site did not have, and ends all runs. Rejects if such an object remains, or an
-   * object of the new site was deleted or changed, which makes the site unusable for another story.
+   * Deletes all objects that the fresh site did not have, and ends all workflow runs. Rejects if such an object
+   * remains, or if an object of the fresh site was changed or deleted: no other story can use the site then.
    */
   async restore(): Promise<void> {
     const began = Date.now();
@@ -79,7 +82,8 @@ export class CleanSlate {
         if (isSlow || isLate) await this.#release(found);
         if (!found.isOwned || isSlow || isLate) await this.#delete(found);
       }
-      // Lists of all kinds cost the API server too much for every attempt; the last one lists them all again.
+      // Between the first and the last attempt only the kinds of remaining objects are listed, because lists of all
+      // kinds cost the API server too much.
       const isLast = kinds === this.kinds && others.length === 0;
       kinds = others.length === 0 ? this.kinds : kinds.filter((kind) => others.some((found) => found.kind === kind));
       if (!isLast) throw new Error(others.slice(0, 5).map(({ path }) => path).join(", "));

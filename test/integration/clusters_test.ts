@@ -1,4 +1,4 @@
-/** Two clusters with pools of equal names on one Temporal namespace: each rolls its own. */
+/** Two clusters with pools of equal names on one Temporal namespace: each cluster rolls only its own pools. */
 import assert from "node:assert/strict";
 import { machineDeployment, poolPath, poolsPath, rollTo } from "./pool_objects.ts";
 import { inTwoClusters, list, listsBoth, type Named } from "./two_clusters.ts";

@@ -25,8 +25,8 @@ export interface ControlPlaneScene extends Scene {
 }
 
 /**
- * Three control planes and two workers run the first version; the scene ends with the story, and describes its state
- * after a failure.
+ * Runs a story with three control planes and two workers that run the first version, and stops them after the story. If
+ * the story fails, the error describes the state of the machines and of etcd.
  */
 export async function withControlPlanes(story: (scene: ControlPlaneScene) => Promise<void>): Promise<void> {
   await using etcd = await EtcdFleet.ground();
@@ -48,7 +48,7 @@ export async function withControlPlanes(story: (scene: ControlPlaneScene) => Pro
   });
 }
 
-/** Stores the credentials of etcd where a worker reads them. */
+/** Stores the credentials of etcd in the Secret from which Ostler's worker reads them. */
 export async function giveAccess(world: World, { cluster: { credentials } }: EtcdGround): Promise<void> {
   const { ca, cert, key } = credentials;
   const stringData = { "ca.crt": ca, "tls.crt": cert, "tls.key": key };

@@ -73,7 +73,10 @@ class KeptDemo implements AsyncDisposable {
     }
   }
 
-  /** Runs the demo's own process, with the permissions of its task: a signal to `deno task` would reach a shell. */
+  /**
+   * Starts the command of the task `demo` directly, because a signal to `deno task` would reach a shell and not the
+   * demo.
+   */
   static async start(flags: string[]): Promise<KeptDemo> {
     const { tasks } = JSON.parse(await readFile(`${root}deno.json`, "utf8"));
     const [, ...args] = String(tasks.demo.command).split(" ");
@@ -84,7 +87,10 @@ class KeptDemo implements AsyncDisposable {
     return this.#process.pid!;
   }
 
-  /** The first line with the text, also an earlier one. */
+  /**
+   * Waits until the demo has printed a line that matches, and returns the first one; lines from before the call count
+   * too.
+   */
   async line(stream: "out" | "err", sign: RegExp): Promise<string> {
     return await waitFor(() => {
       const found = this.#said[stream].find((line) => sign.test(line));
@@ -94,7 +100,7 @@ class KeptDemo implements AsyncDisposable {
   }
 
   async end(): Promise<number | null> {
-    // Deno treats a process that was signalled through its own handle as ended by the signal.
+    // Signals by process ID: Deno reports a process that was signalled through its handle as ended by the signal.
     if (this.#process.exitCode === null) process.kill(this.pid, "SIGINT");
     return await this.#exit;
   }

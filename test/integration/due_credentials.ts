@@ -1,11 +1,14 @@
-/** Lets credentials be renewed before they are due. */
+/** Makes Ostler renew credentials of pools immediately, so that a test need not wait for their renewal time. */
 import { namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import type { World } from "./world.ts";
 
 const namespace = "kube-system";
 const lifeMs = 86_400_000;
 
-/** Makes the credentials of pools due, as if they had been made today, and starts the Schedule's next run. */
+/**
+ * Sets the credentials' renewal time to one second ago and their expiry to tomorrow, and triggers the Schedule that
+ * renews them.
+ */
 export async function renewNow(world: World, pools: readonly string[]): Promise<void> {
   await Promise.all(pools.map((name) => makeDue(world, name)));
   await world.temporal.schedule.getHandle("renew-credentials").trigger();

@@ -15,17 +15,20 @@ export class EtcdFleet implements GroupFleet {
   readonly #machines: GroupMachines;
   readonly #world: FleetWorld;
   readonly #supervisor: Supervisor;
-  /** The last join that was begun: members join one after the other. */
+  /**
+   * Resolves when the latest join has ended: each join waits for the one before it, so members join one after the
+   * other.
+   */
   #joining: Promise<void> = Promise.resolve();
   #made = 0;
-  /** First numbers of the addresses of members: loopback, and unique to the story. */
+  /** First three numbers of the members' IP addresses: loopback addresses, chosen at random for each story. */
   readonly #net = `127.${randomInt(64, 128)}.${randomInt(1, 255)}`;
   /**
-   * Each function is called once, while the next machine joins: before its member is added, and when the member is a
-   * learner.
+   * Functions that run while the next machine joins, each only once: `beforeAdded` before the member of the machine is
+   * added to etcd, `onceAdded` when the member is a learner.
    */
   readonly befalls: { beforeAdded?: () => Promise<void>; onceAdded?: () => Promise<void> } = {};
-  /** Errors while members joined or ended. */
+  /** Errors that occurred while members joined or were deleted. */
   readonly troubles: unknown[] = [];
 
   private constructor(readonly etcd: EtcdCluster, world: FleetWorld, supervisor: Supervisor) {
@@ -39,7 +42,7 @@ export class EtcdFleet implements GroupFleet {
     });
   }
 
-  /** Creates the etcd's keys before any machine exists, because a worker reads them from a Secret. */
+  /** Creates the keys of etcd before any machine exists, because Ostler's worker reads them from a Secret. */
   static async ground(): Promise<EtcdGround> {
     const directory = await mkdtemp(join(tmpdir(), "ostler-etcd-"));
     const supervisor = new Supervisor({ directory });
@@ -70,7 +73,7 @@ export class EtcdFleet implements GroupFleet {
     this.#machines.changed(instance, change);
   }
 
-  /** Loses machine and member for good, without the cloud noticing. */
+  /** Simulates the loss of a machine and of the data of its etcd member; the cloud still reports the machine. */
   async lose({ providerId, node }: CloudInstance): Promise<void> {
     this.#machines.lose(providerId);
     await this.etcd.forget(node);
@@ -102,7 +105,7 @@ export class EtcdFleet implements GroupFleet {
   }
 }
 
-/** An etcd without members, and a function that opens the machines with them. */
+/** An etcd without members; `open` creates the simulated machines, whose control planes become its members. */
 export interface EtcdGround extends AsyncDisposable {
   readonly cluster: EtcdCluster;
   readonly fleet: EtcdFleet;

@@ -6,8 +6,8 @@ interface Phase {
 }
 
 /**
- * Returns a profile made from a published config: the template of each file is the file's text, with the token where
- * the config hides it.
+ * Returns a profile made from a published config: each file's text becomes its template, in which `{{ .Token }}`
+ * replaces the parts that the config hides.
  */
 export function goProfileOf(name: string, version: string, config: Record<string, unknown>): object {
   const { cloudProvider, bootstrapConfig, provisioningConfig, ...rest } = config as {

@@ -17,12 +17,12 @@ const group: GroupSpec = {
   ...{ min: 1, max: 6, size: 3, zones: ["a", "b", "c"], template: { image: first.image, disk: "20G" } },
 };
 
-/** By default the worker is killed at a random read of the cloud, on average at one of this many. */
+/** Default for `oneReadOf`: the worker is killed at random reads of the cloud, on average at one of this many. */
 const usualReads = 60;
 
 /**
- * Rolls the group once: every changing call to the cloud is interrupted at its first attempt, before or after its
- * effect.
+ * Rolls the group once, while the worker is killed and every second changing call to the cloud is interrupted, before
+ * or after its effect.
  */
 export async function rollAmongKills(seed: number): Promise<void> {
   const killer = new Killer(seed);
@@ -54,7 +54,7 @@ export class Killer {
   readonly #random: () => number;
   readonly #oneReadOf: number;
 
-  /** Kills the worker at one of `oneReadOf` reads on average, and at every other changing call. */
+  /** Kills the worker at one of `oneReadOf` reads on average, and at every second changing call. */
   constructor(seed: number, oneReadOf = usualReads) {
     this.#random = randomStream(seed, "kills");
     this.#oneReadOf = oneReadOf;
@@ -77,13 +77,13 @@ export class Killer {
       if (this.#random() * this.#oneReadOf < 1) this.kill();
       return undefined;
     }
-    // Every other changing call succeeds, so that a retry is not interrupted again.
+    // Every second changing call succeeds, so that the retry of an interrupted call is not interrupted again.
     if (this.#changes++ % 2 === 1) return undefined;
     this.kill();
     return this.#random() < 0.5 ? "CutBefore" : "CutAfter";
   }
 
-  /** Kills and restarts the worker at once; does nothing unless a world is watched. */
+  /** Kills the worker immediately, and restarts it; does nothing before `watch` and after `end`. */
   kill(): void {
     if (!this.#world) return;
     const { site: { ostler: { worker } } } = this.#world;

@@ -47,13 +47,13 @@ export async function tellGroupStories(
 export interface Setting {
   cast: Cast;
   mayRevive?: boolean;
-  /** The type of machines; by default simulated. */
+  /** Creates the groups' machines; by default simulated ones. */
   fleet?: (world: FleetWorld) => Promise<GroupFleet>;
   /** Runs before any group exists. */
   prepare?: (world: World) => Promise<void>;
 }
 
-/** A world whose groups run the first version; it ends with the story. */
+/** Starts a test site whose scaling groups run the first version, runs the story on it, and stops the site. */
 export async function inScene(
   { cast, mayRevive = false, fleet, prepare }: Setting,
   story: (scene: Scene) => Promise<void>,

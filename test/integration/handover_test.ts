@@ -1,6 +1,7 @@
 /**
- * A cluster that moves from Ostler to Operating System Manager and back, while machine-controller runs. The rules of
- * Operating System Manager are simulated, once; if OSTLER_BENCH_OSM names its binary, that runs, five times.
+ * Hands a cluster over from Ostler to Operating System Manager and back, while machine-controller runs. By default the
+ * test does this once, with a simulation of the rules of Operating System Manager. If OSTLER_BENCH_OSM names the binary
+ * of Operating System Manager, the test does it five times, with the binary.
  */
 import assert from "node:assert/strict";
 import process from "node:process";
@@ -83,8 +84,8 @@ async function osmWorks(world: World, osm: Osm): Promise<void> {
 }
 
 /**
- * Adds a machine to the pool, waits until `hasCome` accepts the machine, and expects the scale-down to delete this
- * machine only.
+ * Scales the pool up by one machine, and waits until `hasCome` accepts the machine. Then scales the pool down again,
+ * and expects that only this machine is deleted.
  */
 async function scalesUp(world: World, pool: string, hasCome: (machine: Found) => Promise<boolean>): Promise<void> {
   const known = new Set(await machines(world));
@@ -128,7 +129,7 @@ async function takesOver(world: World, osm: Osm): Promise<void> {
   assert.equal(code, 0, out + err);
   assert.match(out, /^pools of Operating System Manager: 2 pools taken over$/m);
   const { controller, worker } = world.site.ostler;
-  // As an installation of Ostler does.
+  // Applies the policy that holds new machines, as an installation of Ostler does.
   await applyManifests(world.site.stack.adminKubeconfig, [holds]);
   await Promise.all([controller.start(), worker.start()]);
   for (const name of pools) {
@@ -158,7 +159,7 @@ async function machines(world: World): Promise<string[]> {
   return (await world.list<Found>(machinesPath)).map(({ metadata }) => metadata.uid).sort();
 }
 
-// In a separate process, because the tests' client of Temporal uses this one.
+// Runs the command in a separate process, because the tests' Temporal client uses this process.
 async function ostler(world: World, ...args: string[]): Promise<{ code: number; out: string; err: string }> {
   const { adminKubeconfig, temporal } = world.site.stack;
   const where = ["--kubeconfig", adminKubeconfig, "--temporal-address", temporal.address];

@@ -139,7 +139,7 @@ const nearlyRenewals: [string, Change][] = [
 
 const pods = (namespace = "ostler-hands"): string => `/api/v1/namespaces/${namespace}/pods`;
 
-/** Returns the refusal of the API server for such a pod; "" if it accepts. */
+/** Creates the pod as a dry run; returns the API server's refusal, or "" if the API server accepts the pod. */
 async function refusalOf(api: ApiConnection, pod: Pod, namespace = "ostler-hands"): Promise<string> {
   return await refused(() => api.call({ method: "POST", path: `${pods(namespace)}?dryRun=All`, body: pod }));
 }
@@ -154,7 +154,7 @@ async function refused(attempt: () => Promise<unknown>): Promise<string> {
   }
 }
 
-/** A user with all permissions on pods and ConfigMaps of the namespace. */
+/** Opens a connection as a ServiceAccount with all permissions on the core, apps and batch objects of the namespace. */
 async function openAsNamespaceAdmin({ api, apiServer, directory, kubeconfig }: BareApi): Promise<ApiConnection> {
   const [namespace, serviceAccount] = ["ostler-hands", "tenant"];
   const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${namespace}`;
@@ -176,7 +176,7 @@ async function nameImage(api: ApiConnection, data: { image?: string; downloads?:
   await api.call({ method: "PATCH", path, contentType, body: { data } });
 }
 
-/** A node, and an account that exists in every namespace. */
+/** Creates a node, and the ServiceAccount `default`, which every namespace of a real cluster has. */
 async function settle({ api }: BareApi): Promise<void> {
   await api.call({ method: "POST", path: "/api/v1/nodes", body: { metadata: { name: "w-1" } } });
   const path = "/api/v1/namespaces/ostler-hands/serviceaccounts";
@@ -266,7 +266,7 @@ async function workerMakesHands(t: Deno.TestContext, server: BareApi): Promise<v
   });
 }
 
-/** Acts as the kubelet: the pod has ended with this message. */
+/** Acts as the kubelet: reports that the pod has succeeded, with this termination message. */
 async function endHand({ api }: BareApi, name: string, said: string): Promise<void> {
   const path = `${pods()}/${name}/status`;
   const state = { terminated: { exitCode: 0, message: said, containerID: "x://y" } };
@@ -277,7 +277,7 @@ async function endHand({ api }: BareApi, name: string, said: string): Promise<vo
   await api.call({ method: "PATCH", path, contentType: "application/merge-patch+json", body: { status } });
 }
 
-/** The worker's own clients, and the existing node. */
+/** Returns clients with the worker's identity, and the UID of the existing node. */
 async function workerAndNode(server: BareApi): Promise<{ kube: Cluster; uid: string }> {
   const account = { serviceAccount: "ostler-worker", namespace: "ostler-system" };
   const config = loadKubeConfig(await kubeconfigFor({ ...server, adminKubeconfig: server.kubeconfig }, account));
@@ -305,8 +305,8 @@ async function orderIsCarriedOut(t: Deno.TestContext, server: BareApi): Promise<
 }
 
 /**
- * Tests hands that were just installed: the API server may see their admission policy before the ConfigMap with its
- * parameters.
+ * Tests the moments after hands were installed, in which the API server may know their admission policy, but not yet
+ * the ConfigMap with the parameters of the policy.
  */
 async function triesAgainWithoutImage(t: Deno.TestContext, server: BareApi): Promise<void> {
   const path = "/api/v1/namespaces/ostler-hands/configmaps";
@@ -324,8 +324,8 @@ async function triesAgainWithoutImage(t: Deno.TestContext, server: BareApi): Pro
   );
   const metadata = { name: "ostler-hands-image" };
   await server.api.call({ method: "POST", path, body: { metadata, data: { image } } });
-  // The request may fail with 409, because a pod of that name is still being deleted; the API server checks that after
-  // admission.
+  // A refusal with 409 also shows that the pod was admitted: only after admission does the API server find that a pod
+  // of the same name is still being deleted.
   const isLetPass = async (): Promise<void> => match(await refusalOf(api, hand()).catch(String), /^$| 409 /);
   await waitUntil(isLetPass, { what: "a hand to be admitted", timeoutMs: 20_000 });
 }

@@ -52,7 +52,10 @@ async function holdsAll(t: Deno.TestContext, api: ApiConnection): Promise<void> 
   }
 }
 
-/** Returns the certificate of the next connection if the API server would trust it now; rejects otherwise. */
+/**
+ * Connects to the webhook, and returns the fingerprint of its certificate; rejects unless the CA bundle that the API
+ * server has now verifies the certificate.
+ */
 async function shownNow(api: ApiConnection, url: string): Promise<string> {
   const { webhooks: [hold] = [] } = await holdOf(api);
   const ca = Buffer.from(hold?.clientConfig.caBundle ?? "", "base64").toString();
@@ -126,7 +129,7 @@ async function rotates({ api }: BareApi, url: string): Promise<void> {
   const before = await shownNow(api, url);
   const first = (await holdOf(api)).webhooks?.[0]?.clientConfig.caBundle;
   await api.call({ method: "DELETE", path: secretPath });
-  // The initial values count too: they may be replaced before the first read.
+  // Counts the values from before the deletion too, because they may be replaced before the loop's first read.
   const bundles = new Set([first]);
   const shown = new Set([before]);
   const deadline = Date.now() + 20_000;

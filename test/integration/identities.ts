@@ -12,7 +12,10 @@ const kubernetes = fileURLToPath(new URL("../../deploy/kubernetes/", import.meta
 export const processes = ["controller", "worker", "webhook", "setup"] as const;
 export type Process = typeof processes[number];
 
-/** Permissions and limits as installed, in the order of the kustomization. */
+/**
+ * Installs the permissions of Ostler's processes and the admission policies that limit them, in the order of the
+ * kustomization.
+ */
 export async function installRights({ kubeconfig }: BareApi): Promise<void> {
   const files = [
     ...["namespace", "crds/operating_system_profiles", "crds/operating_system_configs", "crds/rollouts"],
@@ -119,7 +122,7 @@ async function rightsIn(api: ApiConnection, namespace: string): Promise<string[]
     )
   );
   const resources = status.resourceRules.flatMap(({ verbs, apiGroups = [], resources = [], resourceNames }) =>
-    // Every user may ask the API server about their own permissions, so these are not listed.
+    // Leaves out the permissions to ask the API server about oneself, because every user has them.
     resources.filter((name) => !name.startsWith("selfsubject")).map((name) => {
       const group = apiGroups.filter((each) => each === "*").length > 0 ? "*/" : "";
       return `${group}${name}${resourceNames ? ` ${resourceNames.join(" ")}` : ""}: ${verbs.join(" ")}`;

@@ -22,7 +22,7 @@ const ofOthers: [plural: string, kind: string, name: string, spec: object][] = [
   ],
 ];
 
-/** Creates the objects that an attempt may need, those of others and those of Ostler. */
+/** Creates the objects to which the attempted requests refer: some of Ostler, some of other owners. */
 async function settle({ api }: BareApi): Promise<void> {
   const former = { "machinedeployment.k8s.io/name": "x" };
   const standing: Secret[] = [

@@ -75,8 +75,8 @@ function profileNamed(name: string): object {
 }
 
 /**
- * Forbidden actions by process and description: RBAC alone would allow them, or they would give a process all other
- * permissions.
+ * Forbidden actions by process and description: RBAC alone would allow them, or they would let a process gain every
+ * permission.
  */
 export const forbidden: [Process, string, Attempt][] = [
   [

@@ -1,4 +1,7 @@
-/** NodePools on a real API server and a real Temporal; only the nodes' kubelets, with the hands, are simulated. */
+/**
+ * NodePools on a real API server and a real Temporal. Only the nodes' kubelets and the hands (pods that execute orders
+ * on nodes) are simulated.
+ */
 import assert from "node:assert/strict";
 import { ImageGround } from "../../deploy/local/cloud/image_nodes/image_ground.ts";
 import { digestOf, imageOf } from "../../deploy/local/demo/images_ground.ts";

@@ -7,8 +7,8 @@ import type { World } from "./world.ts";
 
 const deadlines = JSON.stringify({ instance: "20s", address: "30s", registered: "32s", ready: "35s", recheck: "30s" });
 
-// The controller approves node certificates here, which does not affect a rollout; certificate requests that must be
-// refused follow at the end.
+// This test also lets the controller approve node certificates, which does not affect the rollout. At the end it sends
+// certificate requests that the controller must not approve.
 Deno.test("rollOutMachineDeployment: halts when no new machine joins, and continues after retry", async () => {
   await withWorld(
     { settings: { OSTLER_DEADLINES: deadlines, OSTLER_APPROVE_JOINING_NODES: "true" } },

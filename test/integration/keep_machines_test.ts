@@ -1,6 +1,6 @@
 /**
- * `onImageChange: InPlace` on the real machine-controller: another image replaces no machine, and later machines boot
- * it.
+ * `onImageChange: InPlace` on the real machine-controller: a change of the image replaces no machine, and machines that
+ * are added later boot the new image.
  */
 import assert from "node:assert/strict";
 import { machineDeployment, policiesPath, poolPath, poolsPath, rolloutPolicy, rollTo } from "./pool_objects.ts";

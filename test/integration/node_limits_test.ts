@@ -46,7 +46,7 @@ const notReady = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
 /** A taint that Kubernetes adds, with the time, to a node that the worker has cordoned. */
 const cordoned = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
 
-/** Changes of a node by which Pods of others could be moved. */
+/** Changes of a node that the worker must not make; with some of them Pods of other users could be moved. */
 const hostile: Change[] = [
   ["make a node a control plane", { metadata: { labels: { "node-role.kubernetes.io/control-plane": "" } } }],
   ["label a node as a target for isolated Pods", {
@@ -91,7 +91,10 @@ const container = {
   command: ["./cluster-autoscaler"],
 };
 
-/** Changes of cluster-autoscaler's Deployment that would run something else. */
+/**
+ * Changes of cluster-autoscaler's Deployment that would run another program, or let another server control the
+ * autoscaler.
+ */
 const takeovers: Change[] = [
   ["run another image as cluster-autoscaler", patched({ ...container, image: "images.example/mine" })],
   ["run another binary as cluster-autoscaler", patched({ ...container, command: ["/bin/sh", "--c=x"] })],

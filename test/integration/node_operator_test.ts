@@ -1,6 +1,6 @@
 /**
- * The Constellation node operator's work beside rollouts: annotations of joining nodes from their records, and the
- * cluster-autoscaler by its strategy.
+ * Tasks of the Constellation node operator that Ostler performs besides rollouts: it annotates joining nodes as their
+ * JoiningNode objects define, and starts or stops cluster-autoscaler as its AutoscalingStrategy defines.
  */
 import assert from "node:assert/strict";
 import { testInWorld } from "./shared_world.ts";
@@ -38,7 +38,7 @@ async function comesLater(world: World): Promise<void> {
   assert.deepEqual(await run.result(), { outcome: "Annotated", node: "later", components: "k8s-components-2" });
 }
 
-// An existing node that is not Ready may be the previous one, which is being deleted: nothing is written to it.
+// A node of that name that is not Ready may be the previous one, which is being deleted: nothing is written to it.
 async function wasThere(world: World): Promise<void> {
   await world.create("/api/v1/nodes", { metadata: { name: "there" } });
   const { metadata } = await world.get<{ metadata: { creationTimestamp: string } }>("/api/v1/nodes/there") ??

@@ -22,8 +22,8 @@ async function pauses(world: World): Promise<void> {
   await world.create(poolsPath(), machineDeployment({ name: "paused", replicas: 2 }));
   await world.untilPhase("paused", "Converged");
   await world.patch(poolPath("paused"), rollTo("1.36.1"));
-  // Waits until a machine is admitted, and not only planned: an earlier pause would block it, and no machine would be
-  // in progress.
+  // Waits until a machine is admitted, and not only planned: an earlier pause would prevent the admission, and no
+  // machine would be in progress.
   await world.until(
     "a machine under way",
     async () => (await world.status("paused"))?.underway?.length === 1 && ordered(world, "paused").length === 3,

@@ -1,4 +1,7 @@
-/** Publications on a real API server: the recorded bytes, credentials that stay fresh, and nothing left behind. */
+/**
+ * Publications on a real API server: they equal recorded bytes, their credentials are renewed, and none remains when
+ * the pool is deleted.
+ */
 import assert from "node:assert/strict";
 import { casIn } from "../../activities/status/ca_bundle.ts";
 import { annotationsHash } from "../../profiles/mod.ts";
@@ -46,8 +49,8 @@ testInWorld(
   },
 );
 
-// Waits until no run is open: the run of a converged pool may still report once more, and overwrite the status that a
-// test writes.
+// Waits until no run is open: until then the run of a converged pool may write the Rollout's status, and overwrite what
+// this test writes.
 async function untilNoRun(world: World): Promise<void> {
   const handle = world.temporal.workflow.getHandle("machine-deployment/kube-system/pool");
   await world.until("the end of the run", async () => (await handle.describe()).status.name !== "RUNNING");

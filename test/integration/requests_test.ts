@@ -13,8 +13,8 @@ import type { World } from "./world.ts";
 /** Maximum number of requests for one change of an existing pool without machines. */
 const most = 16;
 /**
- * Maximum number of requests for renewing the credentials of one converged pool, including those that several pools
- * share.
+ * Maximum number of requests for renewing the credentials of one converged pool, including its share of the requests
+ * that serve several pools at once.
  */
 const mostForRenewal = 12;
 const renewed = ["pool-1", "pool-2", "pool-3", "pool-4", "pool-5"];

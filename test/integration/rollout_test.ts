@@ -1,4 +1,7 @@
-/** The main job with a foreign observer: creation, a rollout under load with a killed worker, and no leaks. */
+/**
+ * Ostler's main task, checked by an independent observer: creation, a rollout under load with a killed worker, and no
+ * leak of secrets.
+ */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -50,7 +53,7 @@ async function roll(world: World, secrets: SecretCollector): Promise<void> {
   const status = await world.untilPhase("pool", "Converged");
   assert.equal(status.updated, "3/3");
   assert.equal(status.history?.length, 2);
-  // machine-controller deletes the nodes of deleted machines.
+  // Waits, because machine-controller deletes the nodes of deleted machines only later.
   const nodes = await world.until("three nodes", async () => {
     const found = await world.list<{ status: { nodeInfo: { kubeletVersion: string } } }>("/api/v1/nodes");
     return found.length === 3 && found;
@@ -141,7 +144,7 @@ function measures({ controller, worker }: Told): void {
   assert.match(controller, /^ostler_rollout_machines{state="ready"} 4$/m);
   assert.match(controller, /^ostler_rollout_signals_total{outcome="told"} [1-9]/m);
   assert.match(controller, /^ostler_credential_overdue_seconds 0$/m);
-  // The worker counts since its restart after the kill.
+  // The worker's counters began at zero when it was restarted after the kill.
   assert.match(worker, /^ostler_join_duration_seconds_count{pool="kube-system\/pool",image="[^"]+"} [1-9]/m);
   assert.match(worker, /^ostler_drain_duration_seconds_count{pool="kube-system\/pool",image="[^"]+"} [1-9]/m);
   assert.match(worker, /^ostler_publish_duration_seconds_count{news="Renewed"} 1$/m);

@@ -16,7 +16,7 @@ function filesOf(...files: string[]): string[] {
 Deno.test("ostler setup: finds missing permissions of the processes, and none when Ostler's Roles are applied", async () => {
   await withApi(async ({ apiServer, kubeconfig, directory }) => {
     await applyManifests(kubeconfig, filesOf("namespace.yaml", "setup/rbac.yaml"));
-    // As the Job does, with only the permission to ask.
+    // Uses the identity of the setup Job, which has only the permission to ask about the permissions of others.
     const account = { namespace: "ostler-system", serviceAccount: "ostler-setup" };
     const own = await kubeconfigFor({ directory, apiServer, adminKubeconfig: kubeconfig }, account);
     const cluster = clusterOf(openKubeConfig(processTerminal(), { kubeconfig: own }));

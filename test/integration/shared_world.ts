@@ -1,4 +1,7 @@
-/** Stories that leave a site unchanged share one in each process: starting a site costs more than most stories. */
+/**
+ * Lets the stories of a test process share one site (API server, Temporal and the processes of Ostler), because
+ * starting a site costs more than most stories. The site is restored after each story.
+ */
 import { Client } from "@temporalio/client";
 import { NativeConnection } from "@temporalio/worker";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -58,7 +61,10 @@ class SharedSite {
     this.site = site;
   }
 
-  /** Returns the site that this process keeps, or a new one; sets the given cloud and settings. */
+  /**
+   * Returns the site that this process keeps, or a new one, with the simulated cloud and the settings of the next
+   * story.
+   */
   static async lend(options: SharedOptions): Promise<SharedSite> {
     const shared = SharedSite.#kept ?? await SharedSite.#start(options);
     SharedSite.#kept = shared;
@@ -94,7 +100,8 @@ class SharedSite {
 
   async #note(): Promise<void> {
     const { adminKubeconfig, temporal } = this.site.stack;
-    // Installs the permissions of hands before the first story, because their limits work only some moments later.
+    // Installs the permissions of hands before the first story, because the admission policies that limit them take
+    // effect only some moments later.
     await installManifests(adminKubeconfig, { handsImage: simulatedHands });
     const api = this.#open.use(await ApiConnection.open(adminKubeconfig));
     const connection = await NativeConnection.connect({ address: temporal.address });
@@ -107,7 +114,7 @@ class SharedSite {
     if (!this.#mayRevive) this.crashes.push(new Error(line));
   }
 
-  /** Replaces the simulated cloud, and restarts Ostler if the story has other settings. */
+  /** Replaces the simulated cloud; restarts Ostler if the story's settings differ from those of the previous story. */
   async #suit({ seed = 1, script = {}, settings = {}, mayRevive = false }: SharedOptions): Promise<void> {
     const { stack, kubeconfigs, ostler } = this.site;
     await this.site.cloud.stop();

@@ -29,8 +29,8 @@ interface Strategy {
 }
 
 /**
- * Rolls both stages once: every changing call to the cloud is interrupted at its first attempt, before or after its
- * effect.
+ * Rolls both stages once, while the worker is killed and every second changing call to the cloud is interrupted, before
+ * or after its effect.
  */
 export async function rollStagesAmongKills(seed: number): Promise<void> {
   const killer = new Killer(seed, oneReadOf);
@@ -86,7 +86,10 @@ async function nodesOf(world: World): Promise<Node[]> {
   return (await world.list<Node>("/api/v1/nodes")).filter(({ spec }) => spec.providerID?.startsWith("sim:"));
 }
 
-/** Gives each node its own label, taint, annotation and pod; returns all of them with their zones. */
+/**
+ * Gives each node its own label, taint, annotation and pod; returns label, taint and annotation of each node with its
+ * role and zone.
+ */
 async function furnish(world: World): Promise<string[]> {
   for (const [nth, { metadata: { name } }] of (await nodesOf(world)).entries()) {
     const taints = [{ key: "example.com/slot", value: `${nth}`, effect: "PreferNoSchedule" }];

@@ -1,4 +1,4 @@
-/** Operating System Manager beside a running world: its binary, if the environment names one, or its rules. */
+/** Runs Operating System Manager on a running test site: its real binary, or a simulation that follows its rules. */
 import assert from "node:assert/strict";
 import process from "node:process";
 import { connectKube, loadKubeConfig } from "../../activities/kube/client.ts";
@@ -8,7 +8,8 @@ import type { Stack } from "../../deploy/local/stack/stack.ts";
 import { FakeOsm } from "../support/fake_osm.ts";
 
 /**
- * The objects of Operating System Manager's deploy/cloud-init-settings.yaml, which a cluster needs before it starts.
+ * The objects of Operating System Manager's deploy/cloud-init-settings.yaml, which must exist before Operating System
+ * Manager starts.
  */
 export const getterObjects = [
   { apiVersion: "v1", kind: "ServiceAccount", metadata: getterName("cloud-init-getter") },

@@ -50,7 +50,7 @@ export async function startWebhook(stack: Stack): Promise<SupervisedProcess> {
   return webhook;
 }
 
-/** The API server reads new webhook configurations with a delay. */
+/** Waits until the API server calls the webhook, because it reads new webhook configurations with a delay. */
 async function untilAsked({ adminKubeconfig }: Stack): Promise<void> {
   using api = await ApiConnection.open(adminKubeconfig);
   const body = machineDeployment({ name: "odd", replicas: 0, provision: { surprise: true } });

@@ -50,7 +50,7 @@ export async function list(world: World): Promise<{ items: Listed[]; code: numbe
   return { code, items: items.filter(({ name }) => name !== "") };
 }
 
-/** Runs the command as people do, without a cluster. */
+/** Runs `ostler` with access to Temporal, and without access to a cluster. */
 export async function ostler({ site }: World, args: string[]): Promise<{ code: number; out: string }> {
   const env = { TEMPORAL_ADDRESS: site.stack.temporal.address, KUBECONFIG: "/nowhere", NO_COLOR: "1" };
   const { code, stdout } = await new Deno.Command(process.execPath, {

@@ -13,7 +13,8 @@ Deno.test("upgrade: an API server accepts this version's manifests over those of
   const { helm } = await resolveTools(["helm"]);
   const after = await chartObjects({ helm, set: plainValues });
   ok(after.length > 40);
-  // Applying a recorded version takes the fields of this version back, so one API server is enough for all of them.
+  // Applying a recorded version also removes the fields that only this version sets, so one API server is enough for
+  // all recorded versions.
   await withApi(async ({ kubeconfig }) => {
     for (const name of readdirSync(folder).filter((each) => each.endsWith(".yaml"))) {
       const before = parseManifests(readFileSync(new URL(name, folder), "utf8"), name);
@@ -24,7 +25,7 @@ Deno.test("upgrade: an API server accepts this version's manifests over those of
   });
 });
 
-/** As Helm sorts them: dependencies come first. */
+/** Sorts objects as Helm does: Namespaces and CRDs first, because other objects depend on them. */
 function kindsFirst<T extends { kind: string }>(objects: readonly T[]): T[] {
   const first = ["Namespace", "CustomResourceDefinition"];
   return [...objects].sort((one, other) => placeOf(one) - placeOf(other));

@@ -12,7 +12,7 @@ import type { BareApi } from "./bare_api.ts";
 
 const kubernetes = fileURLToPath(new URL("../../deploy/kubernetes/", import.meta.url));
 
-/** Milliseconds, in place of the minutes in production. */
+/** Intervals of the webhooks in milliseconds, in place of the minutes in production. */
 const times = { rest: { soon: 100, usual: 300 }, overlap: 2_000, lameDuck: 100 };
 
 /** Several webhooks behind one address; each connection to the address is given to the next webhook. */

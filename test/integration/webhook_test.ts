@@ -73,7 +73,7 @@ async function goesOnWithout(world: World): Promise<void> {
   await world.until("the pool to go", async () => (await world.get(poolPath("unwatched"))) === undefined);
 }
 
-/** Changes the kubelet settings of the pool, and returns the config that Ostler writes then. */
+/** Changes the maximum number of pods of pool "chosen", and returns the config that Ostler then writes. */
 async function rerendered(world: World, maxPods: string): Promise<string> {
   const key = "v1.kubelet-config.machine-controller.kubermatic.io/MaxPods";
   await world.patch(poolPath("chosen"), { metadata: { annotations: { [key]: maxPods } } });

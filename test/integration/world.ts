@@ -1,4 +1,7 @@
-/** A running site and the few verbs a story needs; everything is real except the cloud. */
+/**
+ * A running test site (API server, controllers, Temporal and the processes of Ostler), and the few operations that a
+ * story needs. Everything is real except the cloud.
+ */
 import { Client } from "@temporalio/client";
 import { NativeConnection } from "@temporalio/worker";
 import assert from "node:assert/strict";
@@ -33,7 +36,7 @@ export interface WorldOptions {
   watchSeconds?: number;
   /** The type of machines and their environment; by default simulated. */
   machines?: MachineGround;
-  /** An existing cluster; by default one on loopback. */
+  /** A cluster to use instead of a new one on loopback. */
   cluster?: Cluster;
   /** Ostler's processes may exit unexpectedly, such as a controller without its lease, because they are restarted. */
   mayRevive?: boolean;
@@ -47,7 +50,7 @@ export const toolNames = [
 /** Absolute paths by name. */
 export type Tools = Record<typeof toolNames[number], string>;
 
-/** Quick machines, so that a story takes seconds. */
+/** Short delays of the simulated machines, so that a story takes seconds. */
 export const quick: ScriptChange = {
   bootSeconds: { min: 0.3, max: 1 },
   readySeconds: { min: 0.1, max: 0.5 },
@@ -109,7 +112,8 @@ export class World extends ApiObjects {
   }
 
   static async open(site: Site, tools: Tools): Promise<World> {
-    // Deno 2.9 dies when the server ends an idle connection of its own HTTP/2 (github.com/denoland/deno/issues/36788).
+    // Uses the native connection: Deno 2.9 crashes when the server ends an idle connection of Deno's own HTTP/2 client
+    // (github.com/denoland/deno/issues/36788).
     const connection = await NativeConnection.connect({ address: site.stack.temporal.address });
     return new World(site, tools, await ApiConnection.open(site.stack.adminKubeconfig), new Client({ connection }));
   }
@@ -124,12 +128,15 @@ export class World extends ApiObjects {
     return await waitUntil(() => super.list<T>(path), { what: path, timeoutMs: 10_000 });
   }
 
-  /** Waits, with a bound, until `look` returns something; a call above 5 s is abandoned and repeated. */
+  /**
+   * Waits until `look` returns something, for at most `seconds`; a call of `look` that takes more than 5 s is abandoned
+   * and repeated.
+   */
   async until<T>(what: string, look: () => Promise<T | undefined | false>, seconds = 90): Promise<T> {
     return await waitFor(look, { what, timeoutMs: seconds * 1000 });
   }
 
-  /** Runs a change with a foreign observer; fails when a promise was broken or a moment was not observed. */
+  /** Makes a change under an independent observer; fails when a promise was broken or a moment was not observed. */
   async observed(expected: Expected | number, change: () => Promise<void>): Promise<ObserverReport> {
     const { adminKubeconfig } = this.site.stack;
     const promises = typeof expected === "number" ? { replicas: expected } : expected;
@@ -151,7 +158,9 @@ export class World extends ApiObjects {
     return this.get<{ status?: RolloutStatus }>(path).then((rollout) => rollout?.status);
   }
 
-  /** Waits for a phase of a rollout, in the state of the newest generation. */
+  /**
+   * Waits until the status of a rollout has this phase, and belongs to the newest generation of the MachineDeployment.
+   */
   async untilPhase(
     name: string,
     phase: string,

@@ -15,7 +15,10 @@ interface AuditEvent {
   responseStatus?: { code: number };
 }
 
-/** Expects exactly these requests of the machine before it had a certificate, according to the audit log. */
+/**
+ * Expects exactly three requests with the token of the machine, and certificate requests, before the machine had a
+ * certificate, according to the audit log.
+ */
 export async function checkRequests({ world, pool, machine }: Booted): Promise<void> {
   const names = namesIn(pool);
   const lines = (await readFile(auditLogPath(world.site.stack.directory), "utf8")).trim().split("\n");
@@ -62,7 +65,8 @@ export async function checkRights(booted: Booted): Promise<void> {
   }
 }
 
-// Every account may ask about itself.
+// Returns the permissions of the machine's token in a namespace, without those that every account has, to ask about
+// itself.
 async function rightsIn(booted: Booted, namespace: string): Promise<V1ResourceRule[]> {
   const path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
   const { status, body } = await asMachine(booted, { method: "POST", path, body: { spec: { namespace } } });

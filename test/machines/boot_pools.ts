@@ -1,6 +1,6 @@
 /**
- * Two pools with many settings, so that a machine shows whether it got them: Ostler's Debian, extended, and Ostler's
- * Ubuntu.
+ * Two pools with many settings, each of which can be checked on a machine: one extends Ostler's Debian profile, the
+ * other has Ostler's Ubuntu profile.
  */
 import type { ContainerHost } from "../../deploy/local/machines/container_host.ts";
 import type { MachineContainer } from "../../deploy/local/machines/machine_container.ts";
@@ -10,7 +10,7 @@ import { type PoolOverrides, poolsPath } from "../integration/pool_objects.ts";
 import type { World } from "../integration/world.ts";
 import { realPool } from "./real_machines.ts";
 
-/** A machine of a pool that was switched on. */
+/** A machine that was switched on, and its pool. */
 export interface Booted {
   world: World;
   host: ContainerHost;
@@ -20,14 +20,16 @@ export interface Booted {
   machine: MachineContainer;
 }
 
-/** A package that is in no image. */
+/** A package that no image of a machine contains. */
 export const extraPackage = "tree";
 export const sshKey = `ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI${"A".repeat(43)} ada@example`;
 export const nodeLabels = { "machines.example/rack": "r7" };
 export const nodeTaint = { key: "machines.example/dedicated", value: "boot", effect: "NoSchedule" };
 export const initialTaint = { key: "machines.example/new", value: "yes", effect: "PreferNoSchedule" };
 
-/** Every kubelet setting of a pool, each with another value than the kubelet's default. */
+/**
+ * Every kubelet setting that the annotations of a pool can define, with values that differ from the kubelet's defaults.
+ */
 export const askedOfKubelet = {
   MaxPods: "42",
   SystemReserved: "cpu=150m,memory=100Mi,ephemeral-storage=500Mi",

@@ -5,7 +5,10 @@ import type { AddressInfo } from "node:net";
 import { CertificateAuthority } from "../../deploy/local/stack/certificate_authority.ts";
 import type { Booted } from "./boot_pools.ts";
 
-/** An impostor in the API server's place, with its own certificate, gets no request, and so no token. */
+/**
+ * Expects a machine to send no request, and so no token, to an impostor in the API server's place, whose certificate
+ * the machine does not trust.
+ */
 export async function checkImpostor({ host, machine }: Booted): Promise<void> {
   const authority = await CertificateAuthority.create("impostor");
   const { certificatePem: cert, keyPem: key } = await authority.issue({
@@ -32,7 +35,8 @@ export async function checkImpostor({ host, machine }: Booted): Promise<void> {
   }
 }
 
-// In a separate mount namespace no other process sees the changed files.
+// Returns a command that fetches a Secret from a server. It changes files in a separate mount namespace, so that no
+// other process sees the changes.
 function fetchFrom(url: string, caPem: string): string[] {
   const script = `
     mkdir -p /run/impostor && cp -a /etc/ostler /run/impostor/ && mount --bind /run/impostor/ostler /etc/ostler

@@ -33,7 +33,10 @@ export async function fileFacts(machine: MachineContainer, paths: readonly strin
   }));
 }
 
-/** Returns the digest by path of each file that configures the machine, or is a program of Ostler. */
+/**
+ * Returns the digests, by path, of all files in the folders of settings and installed programs, and of the kubelet's
+ * kubeconfig.
+ */
 export async function configDigests(machine: MachineContainer): Promise<Record<string, string>> {
   const script = "find /etc /opt /root /home /usr/local /var/lib/kubelet/kubeconfig -xdev -type f -print0 | sort -z |" +
     " xargs --null sha256sum";

@@ -76,8 +76,8 @@ function bytesOf(request: string): string {
 }
 
 /**
- * Expects both certificates of the kubelet to be requested once, approved and issued; its server uses the serving
- * certificate.
+ * Expects both certificates of the kubelet to be requested once, approved and issued; the kubelet's server uses the
+ * serving certificate.
  */
 export async function checkCertificates(booted: Booted): Promise<void> {
   const { world, name, machine } = booted;

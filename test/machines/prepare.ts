@@ -29,5 +29,5 @@ if (missing === undefined) {
 } else {
   process.stdout.write(`No machine can run here, so their tests are skipped: ${missing}\n`);
 }
-// testcontainers keeps a connection to the engine.
+// testcontainers keeps a connection to the engine, which would keep this process running.
 process.exit(0);

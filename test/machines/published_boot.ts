@@ -36,7 +36,7 @@ export function namesIn(pool: string): ReturnType<typeof namesOf> {
   return namesOf({ namespace: "kube-system", name: pool });
 }
 
-/** One key of a secret that machines boot from, as text. */
+/** Returns the value of one key of a Secret that machines boot from, as text. */
 export async function secretText(world: World, name: string, key: string): Promise<string> {
   const secret = await world.get<{ data?: Record<string, string> }>(secretPath(name));
   const data = secret?.data?.[key];
@@ -61,7 +61,7 @@ export async function shownFiles(world: World, pool: string, phase: Phase): Prom
   return config.spec[`${phase}Config`].files;
 }
 
-/** The token that its machines fetch their provisioning config with. */
+/** Returns the token with which the pool's machines fetch their provisioning config. */
 export async function machineToken(world: World, pool: string): Promise<string> {
   const files = await orderedFiles(world, pool, "bootstrap");
   const token = files.find(({ path }) => path === "/etc/ostler/token")?.content.trim();

@@ -14,7 +14,10 @@ import type { ToolProgress } from "../../deploy/local/tools/progress.ts";
 import { machineDeployment, type PoolOverrides } from "../integration/pool_objects.ts";
 import { withWorld, type World, type WorldOptions } from "../integration/world.ts";
 
-/** Set by `.ci/run`: a user may not want an engine to be installed without a request. */
+/**
+ * Whether tests may install a missing container engine. `.ci/run` allows it; users may not want an engine that they did
+ * not ask for.
+ */
 export const mayInstall = Deno.env.get("OSTLER_INSTALL_DOCKER") === "true";
 
 /** Why no machine can run here; undefined when one can. */
@@ -56,7 +59,7 @@ export async function withMachines(
   }
 }
 
-/** A host for machines, without a site; the first one of a computer takes some minutes. */
+/** Opens a host for machines, without a site; the first call on a computer takes some minutes. */
 export async function openHost(
   onProgress: (text: string) => void = () => {},
   layouts: readonly LayoutImage[] = [],

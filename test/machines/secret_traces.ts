@@ -53,7 +53,7 @@ export async function watchProcesses({ machine }: Booted): Promise<string> {
   return await shell(machine, script);
 }
 
-/** Reads where people and their tools read: journal, console, logs, process list. */
+/** Expects no secret where people and their tools read: journal, console, logs, process list. */
 export async function checkNowhereShown(booted: Booted, seenWhileBooting: string): Promise<void> {
   const { machine } = booted;
   const secrets = await secretsOf(booted);
@@ -105,7 +105,8 @@ export async function checkKeepers(booted: Booted): Promise<void> {
   }
 }
 
-// The secret to search for is in a file: an argument of the search would be found in the process list.
+// Writes the secret to search for into a file: as an argument of the search it would itself be found in the process
+// list.
 async function filesWith({ machine }: Booted, secrets: Secrets): Promise<[path: string, name: string][]> {
   const folder = "/run/secret-traces";
   const found: [string, string][] = [];

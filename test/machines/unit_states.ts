@@ -15,7 +15,7 @@ export async function untilBooted({ world, name, machine }: Booted): Promise<voi
   }, 300);
 }
 
-/** Started services run, one-time services have succeeded, nothing has failed or waits. */
+/** Expects that started services run, one-time services have succeeded, and no unit has failed or waits. */
 export async function checkUnits({ world, name, machine }: Booted): Promise<void> {
   const expected = { "containerd.service": running, "kubelet.service": running };
   const phases = { "bootstrap.service": done, "setup.service": done };
@@ -43,7 +43,7 @@ async function unfinishedJobs(machine: Booted["machine"]): Promise<string[]> {
   return jobs.filter((job) => job !== "" && !/No jobs running|qemu.guest.agent/.test(job));
 }
 
-/** A package that the profile adds was installed from the mirror that the pool names. */
+/** Expects that a package that the profile adds was installed from the mirror that the pool names. */
 export async function checkPackage({ host, machine }: Booted): Promise<void> {
   const query = ["dpkg-query", "--show", "--showformat=${db:Status-Status}", extraPackage];
   assert.equal(await output(machine, query), "installed");
@@ -59,7 +59,7 @@ export async function checkPackage({ host, machine }: Booted): Promise<void> {
   assert.deepEqual([...new Set(sources.match(/https?:\/\/\S+?(?=\/debian)/g))], [host.mirror.packagesUrl]);
 }
 
-/** The pool's SSH key lets the system's own user in. */
+/** Expects the pool's SSH key in the file of authorized keys of the image's own user. */
 export async function checkSshKey({ machine }: Booted): Promise<void> {
   const path = "/home/debian/.ssh/authorized_keys";
   assert.equal((await output(machine, ["cat", path])).trim(), sshKey);

@@ -7,7 +7,7 @@ import { fileFacts, isThere, output } from "./machine_facts.ts";
 import { type OrderedFile, orderedFiles, type Phase, phases, shownFiles } from "./published_boot.ts";
 
 const hidden = "<hidden>";
-/** Deleted when the machine is a node. */
+/** The file with the machine's token, which is deleted when the machine is a node. */
 const tokenPath = "/etc/ostler/token";
 
 /** Compares path, mode, owner and content of all files of both phases; differences are named, never shown. */

@@ -5,7 +5,7 @@ import type { Run } from "./run_test_file.ts";
 
 export type Verdict = { is: "Caught" } | { is: "Missed" | "Unusable"; why: string };
 
-/** A fault that does not run proves nothing about the tests. */
+/** Errors of a fault that does not run: such a fault proves nothing about the tests. */
 const broken = /SyntaxError|ReferenceError|Module not found|Cannot find module|Module build failed|is not a function/;
 
 /** A failed assertion, or a test that waited in vain (`eventually`). */

@@ -160,7 +160,7 @@ Deno.test("EtaEngine: keeps no state of a template for the next render of the sa
     ];
     for (const place of places) {
       await render(`<% ;${place}.left = it.name %>`);
-      // The same template is used, because a cached one could keep state.
+      // Renders the same template twice, because a cached template could keep state.
       const again = `<% if (!("left" in ${place})) { ${place}.left = it.name } else { %>left<% } %>`;
       assert.deepEqual([await render(again), await render(again)], ["", ""], place);
     }
@@ -227,7 +227,10 @@ Deno.test("EtaEngine: shortens the text of a template's error", () =>
     assert.equal(fault, `line 1: ${"x".repeat(992)}…`);
   }));
 
-/** Returns the processes that this one runs beside the calling shell, on Linux; elsewhere none. */
+/**
+ * Returns how many child processes this process has, without the shell that counts them; -1 on systems other than
+ * Linux.
+ */
 async function childrenNow(): Promise<number> {
   const command = new Deno.Command("/bin/sh", { args: ["-c", "cat /proc/$PPID/task/*/children"], stderr: "null" });
   const { stdout } = await command.output();

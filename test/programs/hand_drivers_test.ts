@@ -1,4 +1,4 @@
-/** The scripts of hands with strict fakes of bootc and rpm-ostree: the promises of both. */
+/** The scripts of hands (pods that execute orders on nodes), on a host with strict fakes of bootc and rpm-ostree. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import type { OsOutcome } from "../../workflows/contracts/mod.ts";
 import { eventually } from "../support/eventually.ts";

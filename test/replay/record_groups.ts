@@ -14,8 +14,8 @@ const folder = fileURLToPath(new URL("./histories/roll_out_scaling_group/", impo
 const { version: release } = manifest;
 
 /**
- * The stories to record, for a group that adds a machine first and one at its maximum size: a complete rollout, and a
- * bad image that ends in a halt and in a rollback.
+ * The stories to record, each for two groups: one adds a machine before it deletes one, the other already has its
+ * maximum size. One story is a complete rollout; in the other a bad image halts the rollout, which is rolled back.
  */
 const recorded = { rolling: image, halted_rolled_back: badImage };
 

@@ -72,7 +72,7 @@ export class Children {
     return code === 0 ? { isSuccess: true, isStopped: false } : failed(`exit ${signal ?? code}`);
   }
 
-  /** Ends the guard, which outlives a killed parent by a moment. */
+  /** Ends the guard process, and all processes that are still registered with it. */
   async close(): Promise<void> {
     await this.#guard.close();
   }

@@ -7,7 +7,7 @@ interface Named {
   limitMinutes: number;
   /** The number of cores that one of its processes keeps busy on average, including the times in which it waits. */
   load: number;
-  /** The names of steps or groups that must be complete before, if they run too. */
+  /** The names of steps or groups that must be complete before this one begins, if the run includes them. */
   after?: string[];
 }
 
@@ -24,9 +24,9 @@ export interface Group extends Named {
   allow: string[];
   /**
    * The number of processes that run all files of the group, because files in one process load common modules once.
-   * Lists of paths in its place define which files share a process: a file belongs to the first list that names it or a
-   * folder above it, and all others share the last process. Without this each file has its own process, because its
-   * child processes may outlive it.
+   * Lists of paths in place of the number define which files share a process: a file belongs to the first list that
+   * names it or a folder above it, and all files in no list share the last process. Without `shares` each file has its
+   * own process, because its child processes may outlive it.
    */
   shares?: number | string[][];
   /**
@@ -133,7 +133,7 @@ export const groups: Record<string, Group> = {
   },
   golden: { paths: ["test/golden"], allow: noServer, shares: 1, isQuick: true, limitMinutes: 10, load: 0.66 },
   replay: { paths: ["test/replay"], allow: noServer, shares: 1, isQuick: true, limitMinutes: 10, load: 0.66 },
-  // Missing checkers are built first, which takes the kubelet's code some minutes.
+  // The tests first build missing checkers; the checker that needs the kubelet's code takes some minutes.
   validators: {
     paths: ["test/validators"],
     allow: allowed,
@@ -150,7 +150,7 @@ export const groups: Record<string, Group> = {
       ...named("workflow", ["upgrade_kubernetes", "renew_certificates"]),
     ],
     limitMinutes: 20,
-    // Measured: 0.3 to 0.35 of a core for each, because stories wait for retries, soaks and deadlines.
+    // Measured: 0.3 to 0.35 of a core for each process, because stories wait for retries, soaks and deadlines.
     load: 0.35,
     after: ["tools"],
   },
@@ -165,7 +165,7 @@ export const groups: Record<string, Group> = {
         ...named("integration", ["rollout", "in_place", "gitops"]),
         ...named("integration/stories", ["bad_image", "pdb"]),
         ...named("integration", ["keep_machines", "trouble", "webhook", "node_operator", "deletion", "fleet_lock"]),
-        // These two change the site from its start, so that the next story starts a new site.
+        // These two change objects that a new site has, which cannot be restored, so the next story starts a new site.
         ...named("integration", ["publishing", "handover"]),
       ],
     },
@@ -173,7 +173,7 @@ export const groups: Record<string, Group> = {
     // These wait for the deadlines of machines that do not join, or while an API server is suspended.
     waiting: named("integration", ["join", "demo"]),
     limitMinutes: 40,
-    // Measured: 0.25 to 0.5 of a core for each, including the whole stack.
+    // Measured: 0.25 to 0.5 of a core for each process, including its API server, Temporal and controllers.
     load: 0.3,
     after: ["tools", "packages"],
   },

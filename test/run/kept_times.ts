@@ -25,7 +25,7 @@ export function readTimes(file: string | undefined): KeptTimes {
   }
 }
 
-/** Stores the durations beside those of pieces that did not run now. */
+/** Stores the durations, and keeps the stored durations of pieces that did not run this time. */
 export function keepTimes(file: string | undefined, times: readonly Timed[]): void {
   if (file === undefined || times.length === 0) return;
   const rounded = times.map(({ what, seconds }) => [what, Math.round(seconds * 10) / 10]);

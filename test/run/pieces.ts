@@ -38,7 +38,7 @@ export function piecesOf(name: string, files?: readonly string[]): Piece[] {
   return group === undefined ? [] : piecesOfGroup(name, group);
 }
 
-/** The pieces of tests. */
+/** Returns the pieces of a group: first those whose files share a process, then one for each other file. */
 export function piecesOfGroup(name: string, group: Group): Piece[] {
   const { allow, shares, together, waiting = [], longest = [] } = group;
   const all = filesOf(group);

@@ -31,7 +31,7 @@ const moved = /(?<![\w/.])\/(etc|opt|run|var|usr\/local|usr\/share\/oem|oem|boot
 export class BootSandbox implements AsyncDisposable {
   private constructor(readonly root: string) {}
 
-  /** A sandbox with the files that a default profile writes in one phase. */
+  /** Creates a sandbox with the files that a default profile writes in one phase: bootstrap or provisioning. */
   static async create(profile: string, phase: Phase, facts: RenderFacts): Promise<BootSandbox> {
     const found = (await defaultProfiles()).find(({ metadata }) => metadata.name === profile);
     if (found === undefined) throw new Error(`Failed to find profile "${profile}"`);

@@ -1,11 +1,13 @@
-/** Steps of workflows that fail once before and once after their work, which Temporal sees like a killed worker. */
+/**
+ * Makes each activity fail once before and once after its work, as if its Temporal worker were killed at these points.
+ */
 import { deepEqual } from "node:assert/strict";
 
 type Step = (input: never) => Promise<unknown>;
 
 /**
- * Returns the same steps, each of which fails once before and once after its work; adds "before step" and "after step"
- * to `broken`.
+ * Returns the activities `steps` so that the first call of each fails before its work, and the second call after its
+ * work. Each such failure is added to `broken`, as "before <activity>" or "after <activity>".
  */
 export function breakEachOnce(steps: object): { steps: Record<string, Step>; broken: Set<string> } {
   const broken = new Set<string>();

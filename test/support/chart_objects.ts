@@ -29,7 +29,7 @@ export async function chartObjects(order: ChartOrder): Promise<ManifestObject[]>
   return (await renderChart(order)).flatMap(({ template, text }) => parseManifests(text, template));
 }
 
-/** The Deployments of processes, by name. */
+/** Returns the Deployments among the objects, by name. */
 export function deploymentsOf(objects: readonly ManifestObject[]): Record<string, Deployment> {
   const found = objects.filter(({ kind }) => kind === "Deployment") as Deployment[];
   return Object.fromEntries(found.map((each) => [each.metadata.name, each]));
@@ -40,7 +40,9 @@ export function setupJobIn(objects: readonly ManifestObject[]): Deployment | und
   return objects.find(({ kind }) => kind === "Job") as Deployment | undefined;
 }
 
-/** The variables of a process that have a plain value. */
+/**
+ * Returns the environment variables of the Deployment's container, by name; undefined for one without a plain value.
+ */
 export function variablesOf({ spec: { template } }: Deployment): Record<string, string | undefined> {
   return Object.fromEntries(template.spec.containers[0].env.map(({ name, value }) => [name, value]));
 }

@@ -1,7 +1,7 @@
 /** Grafana's dashboards of deploy/chart, with the fields that tests read. */
 import { readdir, readFile } from "node:fs/promises";
 
-/** On a grid that is 24 wide. */
+/** Position and size of a panel, on a grid of 24 columns. */
 export interface Place {
   x: number;
   y: number;

@@ -28,7 +28,7 @@ export interface EtcdClusterOptions {
   readonly supervisor: Supervisor;
   /** Added to the command line of every member. */
   readonly args?: readonly string[];
-  /** An authority that outlives this etcd; by default a new one. */
+  /** The certificate authority, for a test that uses it longer than this etcd; by default a new one. */
   readonly authority?: CertificateAuthority;
 }
 
@@ -58,7 +58,7 @@ export class EtcdCluster {
     this.#client = client;
   }
 
-  /** Keys and certificates, without members. */
+  /** Creates the certificate authority and the client's certificate, but no members. */
   static async create(options: EtcdClusterOptions): Promise<EtcdCluster> {
     await mkdir(options.directory, { recursive: true, mode: 0o700 });
     const authority = options.authority ?? await CertificateAuthority.create("etcd");
@@ -73,7 +73,9 @@ export class EtcdCluster {
     return { ca: this.#authority.certificatePem, cert, key };
   }
 
-  /** Returns the endpoints of all members that were ever started and not forgotten. */
+  /**
+   * Returns the endpoints of all members that were started, also of stopped ones, except for those removed by `forget`.
+   */
   get endpoints(): string[] {
     return [...this.#places.values()].map(endpointAt);
   }
@@ -82,7 +84,7 @@ export class EtcdCluster {
     return endpointAt(this.#place(name));
   }
 
-  /** Begins a new etcd of these members together; resolves when all of them serve. */
+  /** Starts a new etcd cluster of these members; resolves when all of them serve. */
   async start(...places: EtcdPlace[]): Promise<void> {
     const cluster = places.map((place) => `${place.name}=${peerAt(place)}`).join(",");
     await Promise.all(places.map((place) => this.#run(place, { cluster, state: "new" })));

@@ -78,9 +78,9 @@ export class FakeActivities {
   readonly #pools: FakePool[] = [];
   readonly slots = new FakeSlots();
   readonly images = new FakeImages();
-  /** Maximum number of due pools in one list. */
+  /** Number of pools that one call of `listDuePools` considers; it returns the due ones among them. */
   pageSize = 50;
-  /** Whether the list of due pools has the state of each converged pool at the end of its rollout. */
+  /** Whether `listDuePools` also returns, for each converged pool, the state that its last rollout ended with. */
   tellsRest = false;
 
   /** The pool that was created last. */
@@ -93,7 +93,10 @@ export class FakeActivities {
     return pool;
   }
 
-  /** Notifications that were to be delivered, as "target id"; `noticeFate` returns the error of a delivery. */
+  /**
+   * Every attempt to deliver a notification, as "target id"; `noticeFate` returns the error with which an attempt
+   * fails.
+   */
   readonly notices: string[] = [];
   noticeFate: (asked: readonly string[], target: NoticeTarget) => Error | undefined = () => undefined;
 
@@ -307,7 +310,8 @@ export class FakeActivities {
     };
   }
 
-  // Executes a composed step as its single orders and waits, so that the log of calls of a failed story shows them.
+  // Executes an activity that combines orders with a wait as several calls, so that the log of a failed test shows
+  // each.
   #stages(): Pick<AwaitActivities, "awaitReplacementJoined" | "awaitNodeEmptied" | "awaitVictimGone"> {
     const { ensureVictimMarked, ensureMachineAdmitted } = this.#write();
     return {
@@ -404,7 +408,10 @@ export class FakeActivities {
     });
   }
 
-  /** Checks after every change until there is an answer, the activity is cancelled, or the deadline has passed. */
+  /**
+   * Calls `look` after every change of the pool until it returns an answer, the activity is cancelled, or the deadline
+   * has passed.
+   */
   async #until<T>(
     name: string,
     input: { pool: PoolRef; machine?: string; until?: number; late?: FailureType },
@@ -450,7 +457,7 @@ function isOver({ until = Infinity }: { until?: number }): boolean {
   return Date.now() >= until;
 }
 
-/** Deadlines are checked at this interval; the pool reports everything else. */
+/** Waits for the interval at which deadlines are checked; the pool itself reports all other changes. */
 function tick(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 20));
 }

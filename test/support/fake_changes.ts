@@ -4,7 +4,7 @@ import type { FakeMachine, FakePool } from "./fake_pool.ts";
 
 type Change<Input = unknown> = (pool: FakePool, machine: FakeMachine | undefined, input: Input) => void;
 
-/** Chooses a machine to be replaced next, and holds it. */
+/** Marks a machine as the next one to be replaced, and sets its hold. */
 export const mark: Change = (pool, machine) => {
   if (!machine) throw failure("MachineGone", "Failed to choose the machine: it was deleted");
   machine.mark = machine.hold = pool.holder;
@@ -20,7 +20,10 @@ export const spare: Change<{ letGo?: boolean }> = (_pool, machine, { letGo = fal
   machine.cordoned = machine.isSparedByAutoscaler = false;
 };
 
-/** Lets a held machine boot; records if that was forbidden. */
+/**
+ * Lets a held machine boot; records a violation if the config for its revision is not published, or if no window is
+ * open.
+ */
 export const admit: Change = (pool, machine) => {
   if (!machine) throw failure("MachineGone", "Failed to admit the machine: it was deleted");
   if (pool.published?.revision !== machine.set.revision) {
@@ -46,7 +49,7 @@ export const cordon: Change = (_pool, machine) => {
   if (machine) machine.cordoned = machine.isSparedByAutoscaler = true;
 };
 
-/** Releases a drained machine; records if it was not drained. */
+/** Lets a drained machine be deleted; records a violation if the machine was not drained. */
 export const release: Change = (pool, machine) => {
   if (!machine) return;
   if (machine.ready && !machine.drained) pool.violations.push(`${machine.name} was released undrained`);

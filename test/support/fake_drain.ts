@@ -7,7 +7,7 @@ import type { FakeMachine, FakePool } from "./fake_pool.ts";
 type DrainOrder = Parameters<AwaitActivities["awaitNodeDrained"]>[0];
 type GateOrder = Parameters<AwaitActivities["awaitGates"]>[0];
 
-/** Pods that leave with their node when nothing blocks. */
+/** Number of pods that a complete drain evicts. */
 const pods = 2;
 
 /** Returns Drained when nothing blocks, and Blocked for a new blocker or at the deadline. */
@@ -33,8 +33,8 @@ function blockersOf(pool: FakePool, machine: FakeMachine): Blocker[] {
   return [{ pod: "default/web-1", owner: "Deployment default/web", why: "node unreachable" }];
 }
 
-// Records how many other machines were Ready when the drain began: a drain while others are not Ready takes promised
-// capacity.
+// Records how many other machines were Ready when the drain began. Fewer than the desired number is a violation, except
+// with a surge of 0, because the drain then takes promised capacity.
 function checkOthers(pool: FakePool, machine: FakeMachine): void {
   const others = pool.machines.filter((other) =>
     other !== machine && other.ready && !other.isNodeDown && !other.leaving &&
@@ -59,7 +59,7 @@ export function judge(pool: FakePool, { gates, machine, until }: GateOrder): Gat
   });
   const isDecided = verdicts.every(({ outcome }) => outcome === "Passed") ||
     verdicts.some(({ outcome }) => outcome === "Failed") || Date.now() >= until;
-  // A machine whose change was abandoned meanwhile does not count as being evaluated.
+  // The gates of a machine do not count as being evaluated once the desired template differs from the machine's.
   if (found) found.isJudged = found.set === pool.current;
   return isDecided ? verdicts : undefined;
 }

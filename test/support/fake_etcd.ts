@@ -1,4 +1,4 @@
-/** Servers in place of a member of etcd, with a valid certificate and any answers. */
+/** Servers in place of a member of etcd, with a valid certificate, and with responses that a test defines. */
 import { Buffer } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
@@ -19,7 +19,7 @@ export interface FakeEtcd {
 
 const authority = CertificateAuthority.create("etcd");
 
-/** Runs a story with one such server. */
+/** Runs a story with a server that responds by `reply`. */
 export async function withFakeEtcd(reply: Reply, story: (etcd: FakeEtcd) => Promise<void>): Promise<void> {
   const ca = await authority;
   const { certificatePem: cert, keyPem: key } = await ca.issue({
@@ -45,7 +45,9 @@ export function json(response: ServerResponse, value: unknown, status = 200): vo
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(value));
 }
 
-/** Answers by the end of the path; other paths are not found. */
+/**
+ * Returns a reply that answers by the part of the path after "/v3/", and with 404 to a path that is not in `answers`.
+ */
 export function answering(answers: Record<string, unknown>): Reply {
   return (asked, response) => {
     const found = Object.entries(answers).find(([path]) => asked.startsWith(`/v3/${path} `));

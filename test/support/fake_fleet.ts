@@ -15,7 +15,7 @@ export interface FakeCluster {
   uid?: string;
   taskQueue?: string;
   isPaused?: boolean;
-  /** Minutes for which the run of the renewal Schedule has been open. */
+  /** Minutes for which a run of the renewal Schedule has been open; undefined if no run is open. */
   openFor?: number;
   /** Minutes since a worker of the cluster last polled; by default now, null for never. */
   silentFor?: number | null;
@@ -60,13 +60,13 @@ export class FakeFleet {
   outage: Error | undefined;
   /** Number of open runs that the server counts, although it lists only `runs`. */
   total: number | undefined;
-  /** IDs of foreign Schedules. */
+  /** IDs of Schedules that belong to none of these clusters. */
   readonly foreign: string[] = [];
   time = start;
   /** Methods in the order of the calls. */
   readonly asked: string[] = [];
 
-  /** Runs `ostler` without a reachable cluster. */
+  /** Runs `ostler` with access to this Temporal only: any request to Kubernetes fails. */
   async run(args: string[]): Promise<Ended> {
     const said = { out: "", err: "" };
     const terminal = {

@@ -7,7 +7,7 @@ import type {
   ResolvedImage,
 } from "../../workflows/contracts/mod.ts";
 
-/** An image of a registry. */
+/** Returns an image as it was found in its registry. */
 export function resolved(overrides: Partial<ResolvedImage> = {}): ResolvedImage {
   const digest = `sha256:${"1".repeat(64)}`;
   return { generation: 1, repository: "registry.example/os", digest, ...overrides };

@@ -56,11 +56,11 @@ export class FakeKube {
   token: { token: string; expirationTimestamp: Date } | undefined;
   /** Returns whether the key that signed a token is not trusted any more. */
   isDistrusted: (token: string) => boolean = () => false;
-  /** Whether its version has mutating admission policies. */
+  /** Whether the version of this API server has mutating admission policies. */
   hasPolicies = true;
   /** Returns whether a permission review is allowed. */
   mayDo: (user: string, right: Reviewed) => boolean = () => true;
-  /** The metrics of the API server, or of the one at a URL; may throw its error. */
+  /** Returns the metrics of this API server, or of the API server at the given URL; may throw that server's error. */
   metricsOf: (server?: string) => string = () => "";
   /**
    * Returns the time (epoch ms) at which objects are created and deleted. By default each write is one second later,
@@ -70,12 +70,12 @@ export class FakeKube {
   #objects = new Map<string, Stored>();
   #versions = 0;
 
-  /** The cluster of the activities. */
+  /** The cluster that activities get. */
   get client(): Cluster {
     return openCluster(this.clients);
   }
 
-  /** The clients of the cluster alone. */
+  /** The API clients from which the cluster of the activities is opened. */
   get clients(): Kube {
     const named = this.#named();
     const groups = {
@@ -231,7 +231,8 @@ export class FakeKube {
     return structuredClone(stored);
   }
 
-  // A user who may grant only what a Role contains cannot bind an empty Role.
+  // Refuses to bind a Role that does not exist, as the API server does for a user who can grant only what the Role
+  // contains.
   #checkRole(key: string, { roleRef }: Given, namespace: string | undefined): void {
     const { name = "" } = (roleRef ?? {}) as { name?: string };
     if (!key.startsWith("rolebindings ") || this.get("roles", name, namespace)) return;

@@ -43,7 +43,7 @@ export interface FakeMachine {
   skipsEviction: boolean;
   isJoining: boolean;
   isGoing: boolean;
-  /** Whether the machine was created with a hold and admitted later. */
+  /** Whether the machine was held, and then admitted while the pool already had as many machines as desired. */
   isAdmitted: boolean;
   /** Whether the gates of the machine are being evaluated. */
   isJudged: boolean;
@@ -54,8 +54,8 @@ export interface FakeMachine {
 }
 
 /**
- * Returns the fields that activities read from the machine and its node; holds and marks are Ostler's when they name
- * the holder.
+ * Returns the fields that activities read from the machine and its node; a hold or a mark counts only if it is by
+ * `holder`.
  */
 export function memberOf(machine: FakeMachine, holder: string, repair?: RepairRules): Member {
   const { name, set, created, hold, mark, zone } = machine;

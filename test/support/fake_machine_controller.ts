@@ -34,8 +34,8 @@ export function reconcile(pool: ControlledPool): void {
   for (const machine of [...pool.machines]) machine.leaving ? leave(pool, machine) : boot(pool, machine);
 }
 
-// Gives the template's MachineSet a revision number: a template that existed before gets its old MachineSet with a new
-// number.
+// Creates the MachineSet of the desired template with the next revision number; if the template has a MachineSet
+// already, that one gets the number.
 function number(pool: ControlledPool): void {
   const highest = Math.max(0, ...pool.sets.map((set) => set.revision));
   const known = pool.current;

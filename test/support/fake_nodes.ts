@@ -14,7 +14,7 @@ import { poolOfNodePool, workflowIdOf } from "../../workflows/commands/start_opt
 import { FakeKube } from "./fake_kube.ts";
 import { type Handle, type Stage, testDeadlines } from "./workflow_stage.ts";
 
-/** Returns the reference of the image of a letter: "repository@sha256:…". */
+/** Returns the reference of an image that tests name by a letter: "repository@sha256:…". */
 export function imageOf(letter: string): string {
   return `registry.example/os/worker@${digestOf(letter)}`;
 }
@@ -88,7 +88,7 @@ export class FakeNodes {
     });
   }
 
-  /** Changes the image of the NodePool. */
+  /** Changes the image of the NodePool to the one of this letter. */
   ask(letter: string): void {
     const metadata = this.kube.get("nodepools", this.name, "fleet")?.metadata;
     const generation = (metadata?.["generation"] as number | undefined ?? 0) + 1;
@@ -107,7 +107,7 @@ export class FakeNodes {
     this.kube.put("nodepools", { metadata: { ...found?.metadata, name: this.name }, spec });
   }
 
-  /** Validates an OSImage: accepted with the digest of a letter, or refused. */
+  /** Writes the result of an OSImage's validation: accepted with the digest of a letter, or refused. */
   judge(name: string, verdict: { letter: string } | { reason: string }): void {
     const accepted = "letter" in verdict;
     const condition = {
@@ -152,7 +152,7 @@ export class FakeNodes {
     this.kube.put("nodes", { ...stored, metadata: { ...stored.metadata, annotations } });
   }
 
-  /** Lets the worker of a stage execute the pool's activities with the real code. */
+  /** Makes the Temporal worker of a stage execute this pool's activities with the real code. */
   serve(stage: Stage): void {
     stage.activities.others.set(
       this.pool.name,
@@ -184,7 +184,7 @@ export class FakeNodes {
     }) as Handle;
   }
 
-  /** Converges on the current image, and forgets the records. */
+  /** Rolls the pool out to the current image, and then resets `orders` and `mostOut`. */
   async settle(stage: Stage): Promise<RollOutResult> {
     const result = await (await this.rollOut(stage)).result();
     this.orders.length = 0;

@@ -1,4 +1,7 @@
-/** A host whose operating system tools are strict fakes over files; it runs the real scripts of hands. */
+/**
+ * A host whose operating system tools are strict fakes over files; it runs the real scripts of hands, the pods that
+ * execute orders on nodes.
+ */
 import { execFileSync, spawn } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -38,7 +41,7 @@ export class FakeOsHost implements AsyncDisposable {
     this.#programs = programs;
   }
 
-  /** A separate host; `programs` is the folder of its tools. */
+  /** Creates a host with its own folder of state; `programs` is the folder of its tools. */
   static async make(driver: OsDriver, programs = bin): Promise<FakeOsHost> {
     const directory = await mkdtemp(join(tmpdir(), "ostler-host-"));
     await mkdir(join(directory, "units"));
@@ -50,7 +53,7 @@ export class FakeOsHost implements AsyncDisposable {
     return host;
   }
 
-  /** Path of a file of its state. */
+  /** Returns the path of a file of the host's state. */
   at(name: string): string {
     return join(this.#directory, name);
   }
@@ -59,7 +62,7 @@ export class FakeOsHost implements AsyncDisposable {
     await writeFile(this.at(name), text);
   }
 
-  /** Content of a file of its state; "" if the file does not exist. */
+  /** Returns the content of a file of the host's state; "" if the file does not exist. */
   async get(name: string): Promise<string> {
     return await readFile(this.at(name), "utf8").catch(() => "");
   }
@@ -88,7 +91,7 @@ export class FakeOsHost implements AsyncDisposable {
     return { PATH: `${this.#programs}:${process.env["PATH"]}`, HOST: this.#directory };
   }
 
-  /** The output of the hand. */
+  /** Runs the script with which a hand executes an order; returns its output. */
   run(order: OsOrder, stallSeconds: number, cancel?: AbortSignal): Promise<string> {
     const args = osCommandOf(order).args(order.until);
     const child = spawn("/bin/sh", [this.at("hands/hand.sh"), ...args.slice(0, -1), String(stallSeconds)], {

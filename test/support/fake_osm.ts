@@ -1,6 +1,6 @@
 /**
- * Operating System Manager (1.11) by its rules, on any API server: what it reads, in which order, and where it fails.
- * Its rendered output is an input.
+ * Operating System Manager (1.11) by its rules, on any API server: what it reads, in which order, and where it fails. A
+ * test supplies the output that it renders.
  */
 import { Buffer } from "node:buffer";
 import { annotationsHash, namesOf, secretsNamespace } from "../../profiles/mod.ts";
@@ -39,7 +39,7 @@ export interface DefaultProfile {
 }
 
 export class FakeOsm {
-  /** MachineDeployments that it failed on, by name, with its log message. */
+  /** The error messages of MachineDeployments that it failed to reconcile, by the MachineDeployment's name. */
   readonly errors: Record<string, string> = {};
 
   constructor(
@@ -118,7 +118,7 @@ export class FakeOsm {
     }
   }
 
-  /** Returns the token that machines join with, as in its kubeconfig. */
+  /** Writes the Secret with the bootstrap kubeconfig; returns the token in the kubeconfig, with which machines join. */
   async #kubeconfig(pool: Pool): Promise<string> {
     const { key, kubeletBootstrap: name } = namesOf(pool.metadata);
     const { token, isReused } = await this.#token(key);

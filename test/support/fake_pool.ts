@@ -51,10 +51,12 @@ export class FakePool {
   isControllerDown = false;
   /** Pods that cannot be evicted, by machine; those under "*" run on every machine. */
   blockers: Record<string, Blocker[]> = {};
-  /** Times (ms) in which nothing could be read: each is reported once, by the next wait that has a deadline. */
+  /** Durations (ms) in which a wait could read nothing: each is reported once, by the next wait that has a deadline. */
   readonly unseen: number[] = [];
   published: { revision: number; digest: string } | undefined;
-  /** When the credentials are due (epoch ms), and the delay from their creation until then (ms). */
+  /**
+   * When the credentials are due for renewal (epoch ms); `renewAfterMs` is the delay from their creation until then.
+   */
   renewAt = Infinity;
   /** The CAs that new machines trust; undefined for a backend that publishes none. */
   cas: string[] | undefined;
@@ -82,14 +84,14 @@ export class FakePool {
    * Functions by activity that run after its work and before its answer is sent, so that the answer may be outdated.
    */
   readonly after: Record<string, () => Promise<void>> = {};
-  /** New machines are not held, as when the webhook for them is down. */
+  /** Whether new machines are created without a hold, as while the webhook that sets it is down. */
   isAdmissionDown = false;
   fate: (nth: number, image: string) => Fate;
   /** The state of etcd, for a pool of control planes. */
   etcd: EtcdStanding | undefined;
   /** The snapshot of etcd that was stored when a control plane was about to be removed. */
   snapshot: SnapshotTaken | null = null;
-  /** Returns the result of a gate for a machine, or without a machine for a wave. */
+  /** Returns the result of a gate for a machine; if `machine` is undefined, for a wave. */
   verdict: (gate: string, machine: string | undefined) => GateVerdict["outcome"] = () => "Passed";
   /** Returns the outcome of a new image with `onImageChange: InPlace`. */
   keeping: () => Keeping = () => ({ outcome: "Unneeded" });
@@ -110,7 +112,7 @@ export class FakePool {
     return `machine-deployment/${this.ref.namespace}/${this.ref.name}`;
   }
 
-  /** The set of the desired template, after machine-controller has made it. */
+  /** The MachineSet of the desired template; undefined until machine-controller has created it. */
   get current(): FakeSet | undefined {
     return this.sets.find((set) => set.hash === hashOf(this.template));
   }
@@ -176,7 +178,10 @@ export class FakePool {
     this.touch();
   }
 
-  /** Makes the node of the nth machine NotReady for the last `agoMs`, or sets a bad condition. */
+  /**
+   * Makes the nth machine unhealthy since `agoMs` ago: by the given condition of its node, or by default by a NotReady
+   * node.
+   */
   sicken(nth: number, { agoMs = 3_600_000, condition }: { agoMs?: number; condition?: string } = {}): void {
     const machine = this.machines.find(({ created }) => created === nth);
     if (!machine) throw new Error(`Failed to make machine ${nth} of "${this.ref.name}" unhealthy: it was deleted`);
@@ -246,7 +251,7 @@ export class FakePool {
     );
   }
 
-  /** Returns what was set on machines and their nodes and still exists. */
+  /** Returns the holds, marks, cordons and protections from the autoscaler that remain on machines and their nodes. */
   leftovers(): string[] {
     return this.machines.flatMap(({ name, hold, mark, cordoned, isSparedByAutoscaler }) => [
       ...(hold ? [`hold on ${name}`] : []),

@@ -21,8 +21,8 @@ import { controlPlane, versions } from "./upgrade_surveys.ts";
 import type { Stage } from "./workflow_stage.ts";
 
 /**
- * The activities that get the NodeVersion; `OfPools` are those that get the pool of the control planes and the holder
- * of the slot.
+ * The activities whose input names the NodeVersion; the input of `OfPools` names a pool: that of the control planes, or
+ * the holder of the slot.
  */
 type OfVersion = RenewalActivities & RenewalWaits;
 type OfPools =
@@ -59,7 +59,7 @@ export class FakeRenewal {
   standing: UpgradeStanding = { reason: "", message: "" };
   /** Promises that the renewal has broken, as text. */
   readonly violations: string[] = [];
-  /** Returns another result of an order; undefined carries it out. */
+  /** Returns the result of an order in place of its execution; undefined executes the order. */
   meet: (node: string) => UpgradeOutcome | undefined = () => undefined;
   /** Returns the error with which the activity of that name fails; undefined lets it succeed. */
   failing: (activity: string) => Error | undefined = () => undefined;
@@ -67,7 +67,7 @@ export class FakeRenewal {
   before: (effect: string) => Promise<void> | void = () => {};
   /** Returns whether a control plane is healthy. */
   isHealthy: (node: string) => boolean = () => true;
-  /** Times (ms) in which nothing could be read: each is reported once, by the next wait. */
+  /** Durations (ms) in which a wait could read nothing: each is reported once, by the next wait. */
   unseen: number[] = [];
 
   constructor(nodes: readonly string[] = ["c", "b", "a"], { cluster }: { cluster?: string } = {}) {
@@ -83,7 +83,7 @@ export class FakeRenewal {
     return this.cluster === undefined ? { name: this.name } : { cluster: this.cluster, name: this.name };
   }
 
-  /** Serves the activities on a stage. */
+  /** Makes the Temporal worker of a stage execute these activities. */
   on(stage: Stage): this {
     stage.activities.renewals.set(this.name, this.ofVersion());
     for (const { name } of [poolOfGroup(this.group), holderOfRenewal({ name: this.name })]) {
@@ -209,7 +209,7 @@ export class FakeRenewal {
     this.done.push(effect);
   }
 
-  /** Executes an order: a node that has new files only completes the restarts. */
+  /** Executes an order: a node that already has new certificates only completes the restarts. */
   async #carryOut({ node, version, token }: RenewalOrder): Promise<UpgradeOutcome> {
     const plane = this.plane(node);
     if (!/^[a-z0-9-]{1,63}$/.test(token)) this.violations.push(`the token is "${token}"`);

@@ -29,7 +29,7 @@ export function recall({ rollout }: Pick<ReportedPool, "rollout">): Memory {
   return JSON.parse(JSON.stringify(memory)) as Memory;
 }
 
-/** Writes the report; adds a new end to the history, with an Event. */
+/** Writes a report; if it has an entry for the history that is new, adds the entry and records an Event. */
 export function writeReport(
   pool: ReportedPool,
   { report, events }: Parameters<PublishActivities["ensureRolloutReported"]>[0],

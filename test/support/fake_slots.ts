@@ -1,4 +1,4 @@
-/** The budget that all pools of a stage share. */
+/** The budget that all pools of a stage (a Temporal server of tests) share. */
 import type { BudgetName, PoolRef } from "../../workflows/contracts/mod.ts";
 
 interface Place {

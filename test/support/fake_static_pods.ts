@@ -1,4 +1,4 @@
-/** The static pods of a control plane in a folder, with a kubelet that begins a pod for each manifest that changed. */
+/** The static pods of a control plane in a folder, with a kubelet that starts a pod for each manifest that changed. */
 import { createHash } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,12 +12,12 @@ export class FakeStaticPods implements AsyncDisposable {
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #ended = new AbortController();
   #kubelet: Promise<void> = Promise.resolve();
-  /** The digest of the manifest that each part runs; "" while it is stopped. */
+  /** The digest of the manifest with which each static pod runs, by name; "" while the pod is stopped. */
   readonly #runs = new Map<string, string>();
-  /** Every pod that began, in order. */
+  /** The name of every static pod that was started, in order. */
   readonly begun: string[] = [];
   readonly violations: string[] = [];
-  /** The static pods that do not respond after their next start. */
+  /** The static pods whose probes fail. */
   readonly broken = new Set<string>();
   /** Whether the kubelet is stopped. */
   isStopped = false;

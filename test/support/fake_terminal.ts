@@ -29,7 +29,7 @@ export class FakeTerminal {
     writeFileSync(path, text);
   }
 
-  /** Runs `ostler` with these arguments; without other programs unless `env` has a PATH. */
+  /** Runs `ostler` with these arguments; it finds no other program unless `env` has a PATH. */
   async run(args: string[], given: Partial<Terminal> & { stdin?: string } = {}): Promise<Ended> {
     const said = { out: "", err: "" };
     const { stdin = "", ...more } = given;

@@ -23,8 +23,8 @@ import { controlPlane, versions } from "./upgrade_surveys.ts";
 import type { Stage } from "./workflow_stage.ts";
 
 /**
- * The activities that get the NodeVersion; `OfPools` are those that get the pool of the control planes and the holder
- * of the slot.
+ * The activities whose input names the NodeVersion; the input of `OfPools` names a pool: that of the control planes, or
+ * the holder of the slot.
  */
 type OfVersion = UpgradeActivities & UpgradeWaits;
 type OfPools =
@@ -38,7 +38,10 @@ interface Plane extends ControlPlaneState {
 
 let clusters = 0;
 
-/** By default three control planes "a", "b" (the leader of etcd) and "c", and a NodeVersion that desires the next minor version. */
+/**
+ * By default three control planes "a", "b" (the leader of etcd) and "c", and a NodeVersion that desires the next minor
+ * version.
+ */
 export class FakeUpgrade {
   readonly name = `version${++clusters}`;
   readonly group = `control${clusters}`;
@@ -63,7 +66,7 @@ export class FakeUpgrade {
   standing: UpgradeStanding = { reason: "", message: "" };
   /** Promises that the upgrade has broken, as text. */
   readonly violations: string[] = [];
-  /** Returns another result of an order, by "verb node"; undefined carries it out. */
+  /** Returns the result of an order, given as "verb node", in place of its execution; undefined executes the order. */
   meet: (order: string) => UpgradeOutcome | undefined = () => undefined;
   /** Returns the error with which the activity of that name fails; undefined lets it succeed. */
   failing: (activity: string) => Error | undefined = () => undefined;
@@ -71,7 +74,7 @@ export class FakeUpgrade {
   before: (effect: string) => Promise<void> | void = () => {};
   /** Returns whether a control plane is healthy. */
   isHealthy: (node: string) => boolean = () => true;
-  /** Times (ms) in which nothing could be read: each is reported once, by the next wait. */
+  /** Durations (ms) in which a wait could read nothing: each is reported once, by the next wait. */
   unseen: number[] = [];
   readonly #results = new Map<string, UpgradeOutcome>();
 
@@ -82,7 +85,7 @@ export class FakeUpgrade {
     }));
   }
 
-  /** Serves the activities on a stage. */
+  /** Makes the Temporal worker of a stage execute these activities. */
   on(stage: Stage): this {
     stage.activities.upgrades.set(this.name, this.ofVersion());
     for (const { name } of [poolOfGroup(this.group), holderOfUpgrade({ name: this.name })]) {
@@ -288,7 +291,7 @@ export class FakeUpgrade {
     return { outcome: "Done", message: "" };
   }
 
-  /** Reads until there is an answer, or the activity is cancelled. */
+  /** Calls `look` until it returns an answer, or the activity is cancelled. */
   async #until<T>(look: () => T | undefined): Promise<T> {
     const context = Context.current();
     for (;;) {

@@ -1,4 +1,7 @@
-/** A control plane whose tools are strict fakes over files, and a server of components; it runs the real scripts. */
+/**
+ * A control plane whose tools are strict fakes over files, and a server from which it downloads kubeadm, kubelet and
+ * kubectl; it runs the real scripts that execute orders.
+ */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -32,8 +35,8 @@ type Serving = "whole" | "cut" | "hangs" | "stalls" | "ignores ranges" | "other 
 const padding = `# ${"padding ".repeat(20_000)}\n`;
 
 /**
- * Returns a kubelet: a script that only prints its version, because the fake host never runs it otherwise. `more` has a
- * word from which the fakes read how the kubelet ends.
+ * Returns a kubelet: a script that only prints its version, because the fake host runs it for nothing else. The fake
+ * tools read from a word in `more` how the kubelet behaves when it starts.
  */
 export function kubeletOf(version: string, more = ""): string {
   return `#!/bin/sh\n# ${more}\necho "Kubernetes ${version}"\n${padding}`;
@@ -59,7 +62,7 @@ export class FakeUpgradeHost implements AsyncDisposable {
     this.#server = Deno.serve(options, (request) => this.#answer(request));
   }
 
-  /** A separate host that runs v1.35.3. */
+  /** Creates a host with its own folder of state, which runs the kubelet v1.35.3. */
   static async make(): Promise<FakeUpgradeHost> {
     const directory = await mkdtemp(join(tmpdir(), "ostler-upgrade-"));
     for (const each of ["units", "hands", ...folders.map((name) => `root/${name}`)]) {
@@ -99,7 +102,7 @@ export class FakeUpgradeHost implements AsyncDisposable {
     return new Response(content, { status: isPart ? 206 : 200, headers });
   }
 
-  /** The components as the server has them. */
+  /** Returns the list of components that an order installs, with hashes and URLs of the server's files. */
   components(): Component[] {
     return programs.map((name) => {
       const hash = `sha256:${createHash("sha256").update(this.contents[name]).digest("hex")}`;
@@ -139,7 +142,7 @@ export class FakeUpgradeHost implements AsyncDisposable {
     return outcome;
   }
 
-  /** Writes kubeadm and the keys of the authorities, as they exist after `kubeadm init`. */
+  /** Writes kubeadm, and the keys of the certificate authorities, as they exist after `kubeadm init`. */
   async isOfKubeadm(version: string = wanted): Promise<void> {
     const kubeadm = readFileSync(join(folder, "kubeadm"), "utf8").replaceAll("VERSION", version);
     await this.put("root/opt/bin/kubeadm", kubeadm);
@@ -148,7 +151,10 @@ export class FakeUpgradeHost implements AsyncDisposable {
     }
   }
 
-  /** The output of a hand; a cancelled one is killed with all its processes, as a pod is. */
+  /**
+   * Runs the script with which a hand executes an order; returns its output. On cancellation the script is killed with
+   * all its processes, as when its pod is deleted.
+   */
   run(
     order: UpgradeOrder,
     { components, ...run }: { components: Component[]; stall: number; cancel?: AbortSignal },
@@ -181,7 +187,7 @@ export class FakeUpgradeHost implements AsyncDisposable {
     await new Promise((resolve) => child.on("close", resolve));
   }
 
-  /** Path of a file of its state. */
+  /** Returns the path of a file of the host's state. */
   at(name: string): string {
     return join(this.#directory, name);
   }
@@ -190,17 +196,17 @@ export class FakeUpgradeHost implements AsyncDisposable {
     await writeFile(this.at(name), text, { mode: name.startsWith("root/opt/bin/") ? 0o755 : 0o644 });
   }
 
-  /** Content of a file of its state; "" if the file does not exist. */
+  /** Returns the content of a file of the host's state; "" if the file does not exist. */
   async get(name: string): Promise<string> {
     return await readFile(this.at(name), "utf8").catch(() => "");
   }
 
-  /** Lines of a file of its state. */
+  /** Returns the lines of a file of the host's state. */
   async lines(name: string): Promise<string[]> {
     return (await this.get(name)).split("\n").filter(Boolean);
   }
 
-  /** The commands of kubeadm that changed something, or could have. */
+  /** Returns the arguments of each call of kubeadm, without calls of `kubeadm version`. */
   async kubeadmCalls(): Promise<string[]> {
     return await this.lines("kubeadm_calls");
   }

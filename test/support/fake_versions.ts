@@ -61,11 +61,11 @@ export function upgradeFirst(differs: Partial<Present> = {}): Present {
 export class FakeVersions {
   /** The results of the reads of each NodeVersion, by its name; the last one repeats. */
   readonly looks = new Map<string, VersionSurvey[]>();
-  /** The actions, each as the name of the NodeVersion and a word. */
+  /** The actions in order, each as the name of the NodeVersion and the action, such as "hold". */
   readonly done: string[] = [];
   /** Returns the error with which a step fails, given as in `done`; undefined lets it succeed. */
   failing: (step: string) => Error | undefined = () => undefined;
-  /** Ends the wait for a change of a NodeVersion. */
+  /** The promise for which `awaitNodeVersionChanged` waits; by default the wait ends immediately. */
   changed: Promise<void> = Promise.resolve();
 
   all(): NodeVersionActivities & NodeVersionWaits & DiscoveryActivities {

@@ -1,4 +1,7 @@
-/** Checks the promises to an independent observer of a fake pool, after every change once the pool was complete. */
+/**
+ * Checks after every change of a fake pool that Ostler keeps its promises on Ready machines, budget and published
+ * secrets; begins when the pool has converged for the first time.
+ */
 import type { Amount, Rules } from "../../workflows/contracts/mod.ts";
 import type { FakeMachine, FakeSet } from "./fake_machine.ts";
 
@@ -14,12 +17,12 @@ export interface WatchedPool {
   published: object | undefined;
 }
 
-/** Records every broken promise once, as text. */
+/** Records broken promises, as text. */
 export class FakeWatch {
   readonly violations: string[] = [];
   /** Maximum number of machines that were changing at the same time. */
   mostChanging = 0;
-  /** The number of replicas when all machines were Ready for the last time. */
+  /** The desired number of machines when at least that many were Ready for the last time. */
   #complete = 0;
   #booted = 0;
   /** Machines that were removed as unhealthy, until the pool is complete again. */
@@ -49,7 +52,7 @@ export class FakeWatch {
     this.#lost = 0;
   }
 
-  // After a scale-down there are too many machines for a while; then none may be added.
+  // After a scale-down the pool has too many machines for a while, which is a violation only when one is added.
   #lookAtBooted(pool: WatchedPool): void {
     const booted = pool.machines.filter((machine) => machine.booted && !machine.isStuck).length;
     const most = pool.replicas + Math.max(1, pool.surge);

@@ -16,7 +16,7 @@ const answered = response(200, {}, JSON.stringify({ metadata: { name: "x", names
 export class FaultyApi {
   /** "verb path" of every complete request, and its number on its connection. */
   readonly seen: { request: string; nth: number }[] = [];
-  /** The fault of the next request; afterwards all succeed. */
+  /** The faults of the next requests, one each; requests after these succeed. */
   faults: Fault[] = [];
   readonly #sockets = new Set<TLSSocket>();
 

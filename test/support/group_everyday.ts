@@ -1,5 +1,6 @@
 /**
- * Everyday events of two scaling groups, for any scene: another image, other components, an image that does not boot.
+ * Stories of everyday events of two scaling groups, against real parts or a cluster in memory: a new image, new
+ * components, an image that does not boot.
  */
 import assert from "node:assert/strict";
 import { first, kinds } from "../../deploy/local/cloud/groups/group_ground.ts";
@@ -65,7 +66,7 @@ export async function badImage(scene: GroupScene): Promise<void> {
   const { world, ground, befalls, joinSeconds, idle } = scene;
   befalls.isDead = ({ template }) => template.fields.image === "image-dead";
   await world.patch(`${policies}/alpha`, { spec: { join: { ...durations(joinSeconds, 1), attempts: 1 } } });
-  // The deadlines are twice as long, because machines with a good image must join during the rollback.
+  // Twice the deadlines of group alpha, because machines with a good image must join within them during the rollback.
   const longer = { ...durations(joinSeconds, 2), attempts: 0 };
   await world.patch(`${policies}/beta`, { spec: { join: longer, onFailure: "Rollback" } });
   const before = ground.cloud.group(beta.id)?.boots.fields.image;
@@ -96,7 +97,7 @@ export async function badImage(scene: GroupScene): Promise<void> {
   await upToDate(world, { ...first, image: "image-3" }, machines);
 }
 
-/** Returns the deadlines of a policy, multiplied. */
+/** Returns the join deadlines of a RolloutPolicy: each `times` as long as given. */
 export function durations(join: JoinSeconds, times: number): Record<string, string> {
   return Object.fromEntries(Object.entries(join).map(([rung, seconds]) => [rung, `${times * seconds}s`]));
 }

@@ -28,7 +28,8 @@ import { KubeStreams } from "./kube_streams.ts";
 import type { Stage } from "./workflow_stage.ts";
 
 /**
- * Poll intervals in milliseconds: of waits for the cloud, of signals for objects, of signals for pools, and of stories.
+ * Poll intervals in milliseconds: of activities that wait for the cloud, of the controller for objects and for pools,
+ * and of stories that wait for a state.
  */
 const every = { cloud: 100, objects: 100, pools: 1_000, looks: 25 };
 
@@ -83,8 +84,8 @@ export class GroupSite implements AsyncDisposable {
   }
 
   /**
-   * Interrupts each step of this cluster once before and once after its work; returns the set of interruptions, which
-   * grows during the story.
+   * Interrupts each activity of this cluster once before and once after its work; returns the set of interruptions,
+   * which grows during the story.
    */
   breakSteps(): Set<string> {
     const { steps, broken } = breakEachOnce(this.#served.get(this.cluster) ?? {});
@@ -92,7 +93,7 @@ export class GroupSite implements AsyncDisposable {
     return broken;
   }
 
-  /** The actions of the controller. */
+  /** Watches pools and other objects, and signals their workflows, as the controller does, until the cluster ends. */
   async #tell(config: ReturnType<typeof readConfig>): Promise<void> {
     const { signal } = this.#ended;
     const kube = this.#streams.client;
@@ -115,7 +116,7 @@ export class GroupSite implements AsyncDisposable {
     ]);
   }
 
-  /** Stops the signals, and terminates every run of this cluster. */
+  /** Stops the controller's part, and terminates every workflow run of this cluster. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ended.abort();
     await this.#told;
@@ -174,7 +175,9 @@ export class GroupSite implements AsyncDisposable {
     return rollout?.status;
   }
 
-  /** Waits until nothing more can happen: every wait of a run polls many times in this time. */
+  /**
+   * Waits so long that any remaining action has happened: activities that wait for the cloud poll ten times meanwhile.
+   */
   async idle(): Promise<void> {
     await pause(10 * every.cloud);
   }

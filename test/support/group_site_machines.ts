@@ -65,7 +65,7 @@ export class GroupSiteMachines implements GroupFleet {
     const role = isControlPlane ? { "node-role.kubernetes.io/control-plane": "" } : {};
     const labels = { ...metadata?.labels, ...role };
     const annotations = { ...metadata?.annotations };
-    // Added by the API server to each new Node, and removed by the node lifecycle controller.
+    // The taint that the API server adds to each new Node, and that the node lifecycle controller removes.
     const taints = [{ key: "node.kubernetes.io/not-ready", effect: "NoSchedule" }];
     this.#kube.put("nodes", { metadata: { name, labels, annotations }, spec: { ...spec, taints }, status });
     await pause(takes.ready, undefined, { signal }).catch(() => undefined);
@@ -73,8 +73,8 @@ export class GroupSiteMachines implements GroupFleet {
   }
 
   /**
-   * Creates the JoiningNode with the version of the node. Control planes use the same name, so that each waits for the
-   * one before it (JN4).
+   * Creates the JoiningNode of a node, with the reference of its components. The JoiningNodes of all control planes
+   * have the same name, so that each is created only after the previous one was deleted (JN4).
    */
   async #announce(
     node: string,

@@ -16,9 +16,9 @@ import type { Stage } from "./workflow_stage.ts";
 export type SiteScene = GroupScene<GroupSite>;
 export type SiteStory = GroupStory<GroupSite>;
 
-/** Machines come up in tenths of a second; policies have whole seconds. */
+/** Join deadlines in seconds: machines join within tenths of a second, but policies accept only whole seconds. */
 const joinSeconds = { instance: 4, address: 4, registered: 6, ready: 8 };
-/** Less than any step of a machine takes. */
+/** Interval of the observer: shorter than any step of a machine. */
 const observedEveryMs = 25;
 /** Number of concurrent stories. */
 const width = 3;
@@ -40,7 +40,7 @@ export async function tellOnSites(
   await Promise.all(Array.from({ length: width }, tellNext));
 }
 
-/** A cluster whose groups run the first version; it ends with the story. */
+/** Runs a story in its own cluster, whose groups run the first version at the start. */
 async function onSite({ stage, cast }: { stage: Stage; cast: Cast }, story: SiteStory[1]): Promise<void> {
   const befalls: Befalls = {};
   await using world = new GroupSite(stage, befalls);

@@ -12,7 +12,7 @@ export async function askAndOrder(scene: GroupScene, image: string): Promise<Clo
   return await world.until("an order", () => Promise.resolve(look()));
 }
 
-/** Requests another image, with the components of the first version. */
+/** Requests an image for all groups, with the components of the first version. */
 export function ask({ ground, world }: GroupScene, image: string): Promise<void> {
   return ground.ask(world, { ...first, image });
 }

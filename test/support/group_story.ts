@@ -49,7 +49,7 @@ export interface Befalls {
   isSilent?: (instance: CloudInstance) => boolean;
 }
 
-/** The verbs that a story needs. */
+/** The calls that a story needs: requests to the API server, and waits for a state. */
 export interface GroupWorld extends Pick<ApiObjects, "get" | "list" | "create" | "patch" | "remove"> {
   readonly kubeconfig?: string;
   until<T>(what: string, look: () => Promise<T | undefined | false>, seconds?: number): Promise<T>;
@@ -93,7 +93,7 @@ export async function prepareGroups(world: GroupWorld, cast: Cast): Promise<void
   for (const [{ name }, surge] of cast) await world.create(policies, policyOf(name, Math.max(1, surge)));
 }
 
-/** Runs a story, which leaves nothing behind. */
+/** Runs a story; fails unless the story leaves nothing behind and the observer saw no broken promise. */
 export async function tell<World extends GroupWorld>(
   scene: GroupScene<World>,
   groups: readonly GroupSpec[],

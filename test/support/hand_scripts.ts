@@ -1,4 +1,4 @@
-/** The mounted scripts of hands: one folder, by file name. */
+/** The scripts that are mounted, in one folder, into hands: the pods that execute orders on nodes. */
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 

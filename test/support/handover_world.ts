@@ -1,6 +1,6 @@
 /**
- * A cluster with recorded pools of Operating System Manager and one of a default profile, for `ostler adopt` and
- * `release`.
+ * A cluster with recorded pools of Operating System Manager, and with one pool that has a default profile, for tests of
+ * `ostler adopt` and `ostler release`.
  */
 import { publishConfig } from "../../activities/config/publish_config.ts";
 import { renderingOf, renderPool } from "../../activities/config/render_config.ts";
@@ -14,11 +14,14 @@ import { osmKube, osmPublisher, putInput } from "./osm_kube.ts";
 import { expectedText, type OsmCase, osmCase } from "./osm_vectors.ts";
 import { accountToken } from "./publishing_kube.ts";
 
-/** Recorded cases with Go templates that both systems render; the last one has two revisions. */
+/**
+ * Recorded cases with Go templates, which Ostler and Operating System Manager both render; the last case has two
+ * revisions.
+ */
 export const cases = ["gen-minimal", "gen-namespaces", "rot-revision"].map(osmCase);
 const plain = cases[0] as OsmCase;
 
-/** A pool with a default profile, which either system installs. */
+/** A pool with a default profile, a profile that Ostler and Operating System Manager both install. */
 export const usual: PoolRef = { namespace: "fleet", name: "pool" };
 
 const theirs = {
@@ -105,7 +108,7 @@ export class HandoverWorld extends FakeWorld {
     return atob(data?.[key] ?? "");
   }
 
-  /** Names of the tokens under the label that Operating System Manager looks for. */
+  /** Returns the names of the pool's token Secrets, by the label with which Operating System Manager finds them. */
   tokensOf(pool: PoolRef): string[] {
     const { key } = namesOf(pool);
     const isOf = ({ metadata }: Stored): boolean => metadata.labels?.["machinedeployment.k8s.io/name"] === key;

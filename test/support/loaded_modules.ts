@@ -47,8 +47,8 @@ export function packagesOf(specifiers: readonly string[]): string[] {
 }
 
 /**
- * Returns the files that import more than types of a package, among all files that `file` loads, also those it loads
- * later.
+ * Returns the files that import more than types of a package, among all files that `file` loads by static or dynamic
+ * imports.
  */
 export async function importersOf(file: string, name: string): Promise<string[]> {
   const { modules } = await graphOf(file);

@@ -31,7 +31,7 @@ export interface DeploymentOverrides {
   kubelet?: string;
 }
 
-/** A MachineDeployment to which machine-controller has given number 1. */
+/** A MachineDeployment to which machine-controller has given revision 1. */
 export function machineDeployment(overrides: DeploymentOverrides = {}): Stored {
   const { annotations, metadata, spec, value = providerConfig(), kubelet = "1.35.3" } = overrides;
   return {
@@ -70,7 +70,7 @@ export interface MachineOverrides {
   finalizers?: string[];
 }
 
-/** A Machine that has joined; its node has its name with a prefix. */
+/** A Machine that has joined; its node's name is "node-" and the name of the Machine. */
 export function machine(name: string, overrides: MachineOverrides = {}): Stored {
   const { hash = "hash-1", annotations = {}, labels, metadata, status, finalizers = [instanceFinalizer] } = overrides;
   return {

@@ -37,7 +37,7 @@ export function nastyTexts(seed: number, count: number): string[] {
   return Array.from({ length: count }, text);
 }
 
-/** Returns a text that shows every character of another. */
+/** Returns a text with an escape sequence for each character that is not printable ASCII. */
 export function shown(text: string): string {
   return JSON.stringify(text).replace(/[^ -~]/gu, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`);
 }

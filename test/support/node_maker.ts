@@ -11,7 +11,7 @@ export interface NodeMakerOptions {
   sameName?: boolean;
 }
 
-/** Makes a Machine of MachineDeployment fleet/pool for each fake node, and for later ones. */
+/** Makes a Machine of MachineDeployment fleet/pool for each fake node, and for each node that replaces one. */
 export class NodeMaker {
   /** Deleted nodes, in order. */
   readonly gone: string[] = [];

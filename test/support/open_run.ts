@@ -8,7 +8,7 @@ const hour = 3_600_000;
 /** The groups of the state's fields, each with only some of them. */
 export type Given = { [Group in keyof Rollout]?: Partial<Rollout[Group]> };
 
-/** A run as it opens, with the given fields. */
+/** Returns the state with which a run begins, except for the given fields. */
 export function openRun(given: Given = {}, carried?: CarriedState): Rollout {
   const rollout = openRollout({
     pool: { namespace: "fleet", name: "pool" },

@@ -27,7 +27,7 @@ export function differs(name: string, caseName: string): boolean {
   return difference.cases === "all" || difference.cases.includes(caseName);
 }
 
-/** All cases that a difference names. */
+/** Returns the cases that differences name, without differences that apply to all cases. */
 export function differingCases(): string[] {
   return [...new Set(Object.values(listed).flatMap(({ cases }) => cases === "all" ? [] : cases))];
 }

@@ -56,7 +56,7 @@ export function osmCaseNames(): string[] {
   return Object.keys(loadYaml<Record<string, string>>(readText("index.yaml"))).sort();
 }
 
-/** Reads a case after its first input. */
+/** Reads a case with its first input. */
 export function osmCase(name: string): OsmCase {
   const folder = `${root}${name}/`;
   const inputs = existsSync(`${folder}inputs`) ? readdirSync(`${folder}inputs`).sort() : [];
@@ -70,7 +70,7 @@ export function osmCase(name: string): OsmCase {
   };
 }
 
-/** Reads the same case after its second input; undefined if it has none. */
+/** Reads the same case with its second input; undefined if the case has only one input. */
 export function secondInput(first: OsmCase): OsmCase | undefined {
   const has = (file: string): boolean => existsSync(`${root}${first.name}/${file}`);
   if (!has("expected2")) return undefined;

@@ -30,7 +30,7 @@ export class OstreeHost implements AsyncDisposable {
   readonly host: FakeOsHost;
   /** Checksums of the remote's commits, as digests. */
   readonly commits: string[] = [];
-  /** Requests get no response any more. */
+  /** Whether the remote leaves new requests without a response. */
   isSilent = false;
   readonly #server: Server;
 
@@ -88,7 +88,7 @@ export class OstreeHost implements AsyncDisposable {
     await this.host.elapse();
   }
 
-  /** The remote is down from now on. */
+  /** Stops the remote. */
   close(): void {
     this.#server.closeAllConnections();
     this.#server.close();

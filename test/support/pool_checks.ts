@@ -3,14 +3,17 @@ import { deepEqual } from "node:assert/strict";
 import type { Gate, Rules } from "../../workflows/contracts/mod.ts";
 import type { FakePool } from "./fake_pool.ts";
 
-/** The observer's promises were kept, every drain was Ostler's, and nothing of Ostler is left on any machine. */
+/**
+ * Fails unless no promise was broken, machine-controller drained no machine, and nothing that Ostler sets is left on a
+ * machine or its node.
+ */
 export function assertOrderly(pool: FakePool): void {
   deepEqual(pool.violations, []);
   deepEqual(pool.drainedByController, []);
   deepEqual(pool.leftovers(), []);
 }
 
-/** Every desired machine runs that image, and no other machine exists. */
+/** Fails unless every desired machine runs that image, and no other machine exists. */
 export function assertRuns(pool: FakePool, image: string): void {
   deepEqual(pool.images(), Array(pool.replicas).fill(image));
 }
@@ -25,7 +28,7 @@ export function gateOf(run: Gate["run"], within = 60_000): Gate {
   return { name: "smoke", run, within, check: { kind: "NodeCondition", type: "Ready", status: "True" } };
 }
 
-/** Times (epoch ms) from now. */
+/** Returns the time in `ms` milliseconds (epoch ms). */
 export function inMs(ms: number): number {
   return Date.now() + ms;
 }

@@ -12,7 +12,7 @@ export const canary = "canary-token-5f3a";
 /** The seed of random functions in templates, which must never be visible outside of its secret either. */
 export const seed = "seed-5f3a-0123456789abcdef0123456789abcdef";
 
-/** A pool with its profile and cluster-info; tokens live an hour. */
+/** Returns an API server with a pool, the default profiles and cluster-info; a requested token expires in an hour. */
 export async function publishingKube(overrides: DeploymentOverrides = {}): Promise<FakeKube> {
   const kube = new FakeKube();
   putPool(kube, overrides);
@@ -68,7 +68,7 @@ export function putProfile(
   kube.put("operatingsystemprofiles", { metadata: { namespace: "kube-system", name, generation }, spec });
 }
 
-/** Makes the credentials in one of the pool's secrets due for renewal; `days` makes them older. */
+/** Makes the credentials in one of the pool's secrets due for renewal; they expire `days` earlier. */
 export function makeDue(kube: FakeKube, name: string, days = 0): void {
   const secret = kube.get("secrets", name, "cloud-init-settings");
   if (!secret) throw new Error(`Failed to make Secret "${name}" due: it does not exist`);

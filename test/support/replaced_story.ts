@@ -1,4 +1,7 @@
-/** Pools of nodes with machines, one of which fails to update; the tests describe its replacement. */
+/**
+ * Pools of nodes that have Machines, in which one node fails to update in place; tests check whether that node is
+ * replaced.
+ */
 import { deepEqual, equal } from "node:assert/strict";
 import type { OsFinding, OsRefusal, Progress } from "../../workflows/contracts/mod.ts";
 import { eventually } from "./eventually.ts";

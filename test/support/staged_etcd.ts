@@ -28,7 +28,7 @@ export class StagedEtcd implements Etcd {
     this.members.push({ id, name, ...urls, isLearner, endpoint: `https://${address}:2379`, status });
   }
 
-  /** Why the members did not agree on a list of members; undefined if they did. */
+  /** Why the members do not agree on the result of a survey; undefined if they agree. */
   silence: string | undefined;
 
   /** Lets a member stop responding. */

@@ -60,7 +60,7 @@ export async function withTls(options: TlsOptions, story: (seen: Seen) => Promis
   await serving(server, sockets, seen, story);
 }
 
-/** Runs a story with a TCP server that does anything with a connection. */
+/** Runs a story with a TCP server that passes each connection to `take`. */
 export async function withTcp(take: (socket: Socket) => void, story: (seen: Seen) => Promise<void>): Promise<void> {
   const seen: Seen = { port: 0, handshakes: [], bytes: 0 };
   const server = createTcpServer((socket) => {

@@ -6,7 +6,7 @@ import { StagedEtcd } from "./staged_etcd.ts";
 const role = "node-role.kubernetes.io/control-plane";
 const digest = `sha256:${"a".repeat(64)}`;
 
-/** The version of the cluster, and the desired one. */
+/** The version that the cluster runs, and the version that its NodeVersion asks for. */
 export const current = "v1.35.3";
 export const desired = "v1.36.1";
 
@@ -26,7 +26,9 @@ export class UpgradeStage extends GroupInMemory {
   readonly etcd = new StagedEtcd();
   readonly object = { name: "v" };
 
-  /** "workers-1" leads etcd; every part of each control plane runs the current version. */
+  /**
+   * Makes a cluster in which "workers-1" leads etcd, and every component of each control plane runs version `current`.
+   */
   constructor() {
     super({ role: "ControlPlane" });
     useEtcd(this.client, () => this.etcd);
@@ -43,7 +45,7 @@ export class UpgradeStage extends GroupInMemory {
     this.want(desired);
   }
 
-  /** The NodeVersion asks for that version and components. */
+  /** Makes the NodeVersion ask for this version and these components. */
   want(kubernetes: string, components: string = JSON.stringify(componentsOf(kubernetes))): void {
     this.configMap("components-2", { components });
     const spec = {
@@ -57,7 +59,7 @@ export class UpgradeStage extends GroupInMemory {
     this.kube.put("configmaps", { metadata: { namespace: "kube-system", name }, data });
   }
 
-  /** All parts and the kubelet of a control plane run that version. */
+  /** Makes all static pods and the kubelet of a control plane run this version. */
   runs(node: string, kubernetes: string): void {
     for (const part of ["kube-apiserver", "kube-controller-manager", "kube-scheduler"]) {
       this.part(node, part, kubernetes);
@@ -70,7 +72,7 @@ export class UpgradeStage extends GroupInMemory {
     Object.assign(status ?? {}, { nodeInfo: { kubeletVersion: kubernetes } });
   }
 
-  /** A static pod runs an image with that tag. */
+  /** Makes the static pod `part` of a control plane run an image with this tag. */
   part(
     node: string,
     part: string,

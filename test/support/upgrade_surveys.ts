@@ -5,7 +5,7 @@ export type PresentUpgrade = Extract<UpgradeSurvey, { state: "Present" }>;
 
 export const versions = { old: "v1.35.4", desired: "v1.36.1" } as const;
 
-/** A control plane of that name that runs the old version. */
+/** Returns a control plane with the name `node` that runs the old version. */
 export function controlPlane(node: string, differs: Partial<ControlPlaneState> = {}): ControlPlaneState {
   return {
     ...{ node, uid: `uid-of-${node}`, group: "control", machine: `machine-of-${node}` },
@@ -15,10 +15,10 @@ export function controlPlane(node: string, differs: Partial<ControlPlaneState> =
   };
 }
 
-/** Fields of a control plane that is done. */
+/** Fields of a control plane whose upgrade is complete. */
 export const upgraded = { kubelet: versions.desired, components: versions.desired, isAnnounced: true } as const;
 
-/** An approved upgrade that has not begun; "b" leads etcd. */
+/** Returns the survey of an approved upgrade that has not begun; control plane "b" leads etcd. */
 export function surveyedUpgrade(differs: Partial<PresentUpgrade> = {}): PresentUpgrade {
   return {
     ...{ state: "Present", fingerprint: "f", digest: "d", version: versions.desired, components: "components-2" },

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { FakeWorld, readyStatus } from "./fake_world.ts";
 import { current, desired, UpgradeStage } from "./upgrade_stage.ts";
 
-/** The condition of a NodeVersion that waits for its approval. */
+/** The condition of a NodeVersion whose upgrade of Kubernetes waits for approval. */
 export const awaiting = {
   ...{ type: "KubernetesUpgraded", status: "False", reason: "AwaitingApproval" },
   message:
@@ -22,7 +22,7 @@ export interface Given {
   etcd?: { seats?: Seat[]; quorum?: { needed: number; well: number }; doubts?: object[] } | null;
 }
 
-/** A world with three control planes, of which "workers-1" leads etcd, and two workers. */
+/** Runs `ostler` commands in a cluster of three control planes, of which "workers-1" leads etcd, and two workers. */
 export class UpgradeWorld extends FakeWorld {
   readonly stage: UpgradeStage;
 

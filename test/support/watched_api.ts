@@ -16,7 +16,7 @@ interface Watched {
 export class WatchedApi {
   /** Paths and queries of the requested lists, in order. */
   readonly lists: string[] = [];
-  /** Objects per page, whatever is requested. */
+  /** Objects per page of a list, whatever limit a request has. */
   pageSize = 500;
   /** HTTP status of the answers to lists and watches, by path; 200 by default. */
   readonly refused = new Map<string, number>();
@@ -44,7 +44,9 @@ export class WatchedApi {
     return openCluster({ ...connectKube(config), watch: new HttpsWatch(config) });
   }
 
-  /** Stores an object under the path of its kind, such as "/api/v1/nodes", and streams it to all watches. */
+  /**
+   * Stores an object under the path of its kind, such as "/api/v1/nodes", and streams it to all watches of that path.
+   */
   put(path: string, object: Watched): void {
     const stored = { ...object, metadata: { ...object.metadata, resourceVersion: String(++this.#version) } };
     const objects = this.#of(path);
@@ -58,7 +60,7 @@ export class WatchedApi {
     this.#stream(path, { type: "DELETED", object });
   }
 
-  /** How many watches of a path are open. */
+  /** Returns how many watches of a path are open. */
   watches(path: string): number {
     return this.#streams.get(path)?.size ?? 0;
   }

@@ -1,4 +1,7 @@
-/** Versions of the worker that come and go on a stage, as with deployments of Ostler, and their visible state. */
+/**
+ * Versions of Ostler's worker on the Temporal server of a test: replaces workers by workers of another version, as a
+ * deployment of Ostler does, and reads which versions the server knows.
+ */
 import type { WorkflowHandle } from "@temporalio/client";
 import { setTimeout } from "node:timers/promises";
 import { NotYet } from "../../deploy/local/process/wait_until.ts";
@@ -11,7 +14,9 @@ const namespace = "default";
 /** temporal.api.enums.v1.VersionDrainageStatus */
 const drained = 2;
 
-/** Replaces every worker by one of this version, which becomes the current one, as a deployment does. */
+/**
+ * Replaces all workers by workers of this version, and makes it the current version, as a deployment of Ostler does.
+ */
 export async function deploy(
   stage: Stage,
   version: StageVersion & { buildId: string },
@@ -21,8 +26,8 @@ export async function deploy(
 }
 
 /**
- * Makes a version the current one, once its workers poll; at once with `allowNoPollers`, for a version that never has
- * workers.
+ * Makes a version the current version once its workers poll. With `allowNoPollers` it does so immediately, for a
+ * version that never has workers.
  */
 export async function makeCurrent(
   stage: Stage,
@@ -44,15 +49,15 @@ export async function makeCurrent(
   await eventually(`version ${buildId} current`, tried, withinMs === undefined ? {} : { withinMs });
 }
 
-/** The build IDs of the versions that the server keeps, and of those that have not drained. */
+/** Build IDs: `kept` of all versions that the server stores, `open` of those among them that have not drained. */
 export interface KnownVersions {
   kept: string[];
   open: string[];
 }
 
 /**
- * Reads the versions after one second; returns undefined when the server was too busy, because it runs a workflow for
- * each version.
+ * Waits one second, and reads the versions. Returns undefined if that fails because the server is too busy: it runs a
+ * workflow of its own for each version.
  */
 export async function knownVersions(stage: Stage): Promise<KnownVersions | undefined> {
   await setTimeout(1_000);
@@ -71,7 +76,8 @@ async function readVersions(stage: Stage): Promise<KnownVersions> {
   return { kept: found.map(buildOf), open: open.flat() };
 }
 
-// Reads the version itself, because the list of versions may not show yet that one has drained (server 1.29.1).
+// Reads the version itself, because the list can show a version as not drained for a while after it has drained (server
+// 1.29.1).
 async function isDrained(stage: Stage, buildId: string): Promise<boolean> {
   const { workerDeploymentVersionInfo } = await stage.client.workflowService.describeWorkerDeploymentVersion({
     namespace,
@@ -81,7 +87,8 @@ async function isDrained(stage: Stage, buildId: string): Promise<boolean> {
 }
 
 /**
- * Returns the build ID of the current version; undefined if there is none, or no worker of the deployment ever polled.
+ * Returns the build ID of the current version; undefined if no version is current, or if the read fails, as long as no
+ * worker of the deployment has ever polled.
  */
 export async function currentBuild(stage: Stage): Promise<string | undefined> {
   const asked = stage.client.workflowService.describeWorkerDeployment({ namespace, deploymentName });
@@ -104,7 +111,10 @@ export interface Ran {
   builds: string[];
 }
 
-/** Returns the versions that executed a run, from its history. */
+/**
+ * Returns from the history of a run the build IDs of the workers that executed its workflow tasks, in order, and the
+ * number of failed workflow tasks.
+ */
 export async function ran(handle: Pick<WorkflowHandle, "fetchHistory">): Promise<Ran> {
   const { events } = await handle.fetchHistory();
   const builds = (events ?? []).flatMap(({ workflowTaskCompletedEventAttributes: done }) =>

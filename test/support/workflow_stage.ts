@@ -57,12 +57,12 @@ export interface StageOptions {
   dynamicConfig?: string[];
 }
 
-/** The version of a worker; by default today's code without a version. */
+/** The version of a worker; by default the current code without a build ID. */
 export interface StageVersion {
   buildId?: string;
   /** Whether the worker runs the workflows of a future version: see `next_version.ts`. */
   next?: boolean;
-  /** Whether new patches are not activated, as with the setting `hold-patches`. */
+  /** Whether the worker does not activate new workflow patches, as with the setting `hold-patches`. */
   holdPatches?: boolean;
   /** Connection of the worker; by default that of the stage. */
   connection?: NativeConnection;
@@ -82,7 +82,7 @@ export class Stage {
   readonly #lost = Promise.withResolvers<never>();
   #pools = 0;
   #opening: Promise<void> | undefined;
-  /** The pools whose runs may still be open. */
+  /** The pools for which workflows may still be running. */
   #left: FakePool[] = [];
 
   constructor(options: StageOptions = {}) {
@@ -90,7 +90,10 @@ export class Stage {
     this.#lost.promise.catch(() => {});
   }
 
-  /** Rejects when a worker ends by itself, as after a signal to this process: no story can end then. */
+  /**
+   * Rejects when a worker ends by itself, for example after SIGTERM to this process, because a story would then wait in
+   * vain.
+   */
   get lost(): Promise<never> {
     return this.#lost.promise;
   }
@@ -105,7 +108,7 @@ export class Stage {
     return new Client({ connection: this.#native });
   }
 
-  /** Starts server and worker, once. */
+  /** Starts the Temporal server and the workers; a second call does not start them again. */
   open(): Promise<void> {
     return this.#opening ??= this.#open();
   }
@@ -117,13 +120,14 @@ export class Stage {
     }));
     this.#address = await this.#startServer();
     this.#native = await NativeConnection.connect({ address: this.#address });
-    // Registers the search attributes, including the one that only clusters with a name use.
+    // Registers the search attributes, including the one that Ostler uses only for a cluster with a name.
     await ensureSearchAttributes(this.#native, { namespace: "default", columns: columnsOf("any") });
     await this.startWorker();
   }
 
   async close(): Promise<void> {
-    // Everything is closed after a failure too: an open connection can crash the process, so that it reports nothing.
+    // Closes everything even if one step fails: an open connection can crash the process before the test reports its
+    // failure.
     await using ending = new AsyncDisposableStack();
     ending.defer(() => rmSync(this.#directory, { recursive: true }));
     ending.defer(() => this.#supervisor.stop());
@@ -131,7 +135,7 @@ export class Stage {
     await this.stopWorker();
   }
 
-  /** Starts a worker for workflows and short steps, and one for waits, beside the running ones. */
+  /** Starts a worker for workflows and short steps, and one for waits, in addition to the workers that already run. */
   async startWorker(version: StageVersion = {}): Promise<Worker[]> {
     const { buildId = "", next = false, holdPatches = false, connection = this.#native } = version;
     const { maxCachedWorkflows = 100, slots = { steps: 100, waits: 100 } } = this.#options;
@@ -142,7 +146,8 @@ export class Stage {
       maxHeartbeatThrottleInterval: 50,
       defaultHeartbeatThrottleInterval: 50,
       shutdownGraceTime: 1,
-      // A step that ignores its cancellation fails the story that stops its worker, and no later one.
+      // Limits how long the shutdown of a worker waits for a step that ignores its cancellation, so that this fails the
+      // story that stops the worker, and not a later story.
       shutdownForceTime: 30_000,
       ...versionOf({ buildId, deployment: "", cluster: "" }),
     };
@@ -202,7 +207,7 @@ export class Stage {
     }
   }
 
-  /** Ends the workers in order; running activities are cancelled. */
+  /** Shuts the workers down and waits until they have ended; running activities are cancelled. */
   async stopWorker(): Promise<void> {
     const ending = this.#workers.splice(0);
     for (const { worker } of ending) worker.shutdown();
@@ -214,7 +219,7 @@ export class Stage {
     }
   }
 
-  /** A fresh pool without a run. */
+  /** Returns a new pool for which no workflow was started. */
   pool(options: FakePoolOptions = {}): FakePool {
     this.#pools += 1;
     const pool = new FakePool({ namespace: "fleet", name: `pool${this.#pools}` }, options);
@@ -222,7 +227,10 @@ export class Stage {
     return this.activities.add(pool);
   }
 
-  /** Terminates every run that a story has left open, because such runs poll and would slow down the next stories. */
+  /**
+   * Terminates every workflow run that a story has left open, because such runs poll and would slow down the next
+   * stories.
+   */
   async clear(): Promise<void> {
     const left = this.#left.splice(0).map(({ holder }) => holder);
     for await (const { workflowId } of this.client.workflow.list({ query: `ExecutionStatus = "Running"` })) {
@@ -232,7 +240,10 @@ export class Stage {
     await Promise.allSettled(handles.map((handle) => handle.terminate("its story is over")));
   }
 
-  /** Returns a pool that has converged once with the default rules; the records of that run are deleted. */
+  /**
+   * Returns a pool that has converged once with the default rules, without the calls, reports and Events of that
+   * rollout. `rules` apply only after that.
+   */
   async grownPool({ rules, ...options }: FakePoolOptions = {}): Promise<FakePool> {
     const pool = this.pool(options);
     await (await this.rollOut(pool)).result();
@@ -302,8 +313,8 @@ export class Stage {
 }
 
 /**
- * Signals a change with which the run ends. A run whose own read came first has ended already, and needs no signal; the
- * story then checks its result.
+ * Signals a change that ends the run. If the run has read the change by itself and ended already, no signal is needed;
+ * the story then checks the result of the run.
  */
 export async function signalChange(handle: Pick<WorkflowHandle, "signal">, generation: number): Promise<void> {
   await handle.signal("desiredChanged", { generation }).catch((error: unknown) => {
@@ -311,13 +322,16 @@ export async function signalChange(handle: Pick<WorkflowHandle, "signal">, gener
   });
 }
 
-/** The bundle that a worker of today's code loads in production; bundled here if nothing can be cached. */
+/**
+ * Returns the bundle that a worker of the current code loads in production; bundles the code here if no folder for a
+ * cached bundle exists.
+ */
 async function keptOr(bundled: () => Promise<WorkflowBundleOption>): Promise<WorkflowBundleOption> {
   const codePath = await workflowBundle();
   return codePath === undefined ? await bundled() : { codePath };
 }
 
-/** Queries until the answer matches; the error contains the last one. */
+/** Repeats a query until its answer matches; the error of a timeout contains the last answer. */
 async function seen(
   what: string,
   ask: () => Promise<Progress>,
@@ -336,8 +350,9 @@ const stages = new Map<string, Stage>();
 type Story = (stage: Stage, t: Deno.TestContext) => Promise<void>;
 
 /**
- * Registers tests with the stage of this process that has these options; the stage opens before the first and closes
- * after the last. The timeout of a test with several stories as its steps is multiplied.
+ * Returns a function that registers tests on the stage of this process with these options. The stage opens before its
+ * first test and closes after its last. A test that runs several stories as its steps has the time limit of one story
+ * for each.
  */
 export function onStage(options: StageOptions = {}): (name: string, run: Story, stories?: number) => void {
   const stage = stages.get(JSON.stringify(options)) ?? newStage(options);
@@ -346,7 +361,7 @@ export function onStage(options: StageOptions = {}): (name: string, run: Story, 
       await stage.open();
       await inTime(stage, (opened) => run(opened, t), stories * limitMs).finally(() => stage.clear());
     };
-    // The native part of the SDK keeps its own handles between tests.
+    // The native part of the SDK keeps handles open between tests, which Deno would otherwise report as leaks.
     Deno.test({ name, sanitizeOps: false, sanitizeResources: false, fn });
   };
 }
@@ -358,7 +373,10 @@ function newStage(options: StageOptions): Stage {
   return stage;
 }
 
-/** No story takes longer than this on the slowest machine; a longer one is stuck, and its calls show where. */
+/**
+ * The time limit (ms) of a story. No story takes longer on the slowest machine; a story that does is stuck, and the
+ * error lists its last calls.
+ */
 const limitMs = 120_000;
 
 async function inTime(stage: Stage, run: (stage: Stage) => Promise<void>, ms: number): Promise<void> {

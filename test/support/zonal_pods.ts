@@ -1,6 +1,6 @@
 /**
- * Pods with zonal disks, and their scheduler: a pod can run only in the zone of its disk, and an evicted one comes back
- * there at once, or stays Pending.
+ * Pods with zonal disks, and their scheduler: a pod can run only in the zone of its disk. An evicted pod is scheduled
+ * again in that zone immediately, or stays Pending.
  */
 import type { FakeKube, Stored } from "./fake_kube.ts";
 

@@ -1,4 +1,4 @@
-/** The list of planted faults stays correct: each still fits the code, and its test exists. */
+/** Tests the list of planted faults: each fault's text is in the code, and the test that has to catch it exists. */
 import { deepEqual, equal, throws } from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-/** The linter for plain English. Its own examples are in YAML, so that they are not findings here. */
+/** The linter for plain English. Its examples are in a YAML file, because the linter would report them in this file. */
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { parse } from "yaml";

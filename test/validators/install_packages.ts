@@ -1,17 +1,18 @@
 // deno-lint-ignore-file no-console -- this program prints what it installs and why not
-// Installs the Debian packages whose programs validate the output of profiles; on a developer's computer only with --install.
+// Installs the Debian packages whose programs the tests need, such as validators of rendered profiles; on a developer's
+// computer only with --install.
 import { existsSync } from "node:fs";
 import { findOnPath } from "../../deploy/local/tools/environment.ts";
 
-/** Debian packages by the program that is needed of each. */
+/** Debian packages, each by the program that the tests need from it. */
 const packages: Record<string, string> = {
-  // Shows the web UI as a person sees it.
+  // Shows Temporal's web UI as a person sees it.
   chromium: "chromium",
   "cloud-init": "cloud-init",
-  // Temporal's database as users install it; its own programs are not on the PATH.
+  // The database that users install for Temporal; PostgreSQL's own programs are not on the PATH, but pg_ctlcluster is.
   pg_ctlcluster: "postgresql",
   "ignition-validate": "ignition",
-  // The image of machines that are updated in place.
+  // Makes the images of machines that are updated in place.
   ostree: "ostree",
   promtool: "prometheus",
   shellcheck: "shellcheck",
@@ -26,7 +27,7 @@ async function missingPackages(): Promise<string[]> {
   return Object.values(packages).filter((_, index) => found[index]?.length === 0);
 }
 
-/** Why nothing may, or can, be installed here. */
+/** Returns why packages may not or cannot be installed here; undefined if they can. */
 function obstacle(): string | undefined {
   const isWanted = Deno.env.get("CI") === "true" || Deno.args.includes("--install");
   if (!isWanted) return "not asked to: neither CI=true nor --install";
@@ -52,7 +53,7 @@ async function install(names: readonly string[]): Promise<void> {
   await aptGet("install", "--yes", "--no-install-recommends", ...names);
 }
 
-// Never fails, because a test whose tool is missing is skipped and names the tool.
+// A missing package is not an error of this program, because a test without its tool is skipped and names the tool.
 const missing = await missingPackages();
 const reason = missing.length === 0 ? undefined : obstacle();
 if (missing.length === 0) {

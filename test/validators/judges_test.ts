@@ -71,7 +71,7 @@ const planted: [Piece, RegExp][] = [
 
 for (const judge of allJudges) {
   const lack = await judge.missing();
-  // If two validators check the same kind of text, the fault is planted only for the first one.
+  // If two validators check the same kind of text, only the first of them has to find the planted faults of that kind.
   const mine = planted.filter(([{ kind }]) => allJudges.find((one) => one.judges(kind)) === judge);
   Deno.test({
     name: `validators: "${judge.promise}" fails for each planted fault${

@@ -20,15 +20,15 @@ export const phases: readonly Phase[] = ["bootstrap", "provisioning"];
 /** One tested combination of profile, provider, kubelet version and variant, with its rendered output. */
 export interface Machine {
   profile: string;
-  /** Name of the combination in failures, without the profile. */
+  /** Names the combination in messages of failed tests: provider, kubelet version and variant. */
   label: string;
   minor: number;
   config: OsConfig;
   files: MachineFile[];
   userData: Record<Phase, string>;
-  /** For Ignition: the user-data of the profile with `ignitionVersion: 3.3.0`. */
+  /** Only for profiles that use Ignition: the user-data with `ignitionVersion: 3.3.0`. */
   ignition3?: Record<Phase, string>;
-  /** For provider "edge": the script that an administrator runs on the machine. */
+  /** Only for provider "edge": the script that an administrator runs on the machine. */
   edgeScript?: string;
 }
 
@@ -63,7 +63,7 @@ function cellsOf(profile: string, spec: OsProfile): Cell[] {
   );
 }
 
-/** Only Flatcar machines may have a static network. */
+/** The static network of Flatcar machines; machines with other systems may not have a static network. */
 const staticNetwork = { cidr: "192.0.2.10/24", gateway: "192.0.2.1", dns: { servers: ["192.0.2.53", "2001:db8::35"] } };
 
 function factsOf(

@@ -15,10 +15,10 @@ export type Kind =
   | "units"
   | "yaml";
 
-/** One text of the matrix, and all combinations that have it. */
+/** One rendered text, and all tested combinations that contain it. */
 export interface Piece {
   kind: Kind;
-  /** Absolute path on the machine; a description for a text that is not a file. */
+  /** Absolute path of the file on the machine; for a text that is not a file, a name in the form of a path. */
   path: string;
   text: string;
   seenOn: Pick<Machine, "profile" | "label">[];
@@ -26,7 +26,7 @@ export interface Piece {
 
 type Found = Omit<Piece, "seenOn">;
 
-/** Returns every different text of the machines once per kind. */
+/** Returns the texts of the machines; an equal text of several machines is one piece per kind and path. */
 export function piecesOf(machines: readonly Machine[]): Piece[] {
   const pieces = new Map<string, Piece>();
   for (const machine of machines) {
@@ -56,7 +56,7 @@ function textsOf(machine: Machine): Found[] {
   ];
 }
 
-/** Commands that cloud-init runs are a script too: it passes them to sh. */
+/** Returns the commands that cloud-init runs as scripts, because cloud-init passes them to sh. */
 function commandsOf({ config }: Machine, phase: Phase): Found[] {
   const { bootcmd = [], runcmd = [] } = config[`${phase}Config`].modules ?? {};
   const scripts = Object.entries({ bootcmd, runcmd }).filter(([, commands]) => commands.length > 0);
@@ -66,7 +66,7 @@ function commandsOf({ config }: Machine, phase: Phase): Found[] {
   });
 }
 
-/** The arguments of the kubelet in the unit that starts it. */
+/** Returns the arguments of the kubelet, if `text` is the unit that starts the kubelet. */
 function kubeletFlags(text: string): Found[] {
   const [, words] = /^ExecStart=\S*\/kubelet\s((?:.*\\\n)*.*)$/m.exec(text) ?? [];
   return words === undefined

@@ -8,7 +8,9 @@ interface ReadFile {
   text: string;
 }
 
-/** Returns the paths of files that differ between the user-data of a phase and the profile. */
+/**
+ * Returns the paths of files of the rendered config that a phase's user-data lacks or has with another content or mode.
+ */
 export function lostFiles({ config, userData }: Machine, phase: Phase): string[] {
   const read = config.provisioningUtility === "ignition" ? ignitionFiles(userData[phase]) : cloudFiles(userData[phase]);
   const lost = config[`${phase}Config`].files.filter((file) => !read.some((found) => isSame(file, found)));
@@ -17,7 +19,7 @@ export function lostFiles({ config, userData }: Machine, phase: Phase): string[]
 
 function isSame({ path, permissions, content }: OsFile, found: ReadFile): boolean {
   const { data, encoding } = content.inline;
-  // As in Operating System Manager, the last newline of a plain file is lost in cloud-init's user-data.
+  // As in Operating System Manager, cloud-init's user-data loses the last newline of a file without an encoding.
   const isText = found.text === data || (encoding === undefined && `${found.text}\n` === data);
   return found.path === path && found.mode === Number.parseInt(String(permissions), 8) && isText;
 }

@@ -1,4 +1,6 @@
-/** The chart and manifests of `deno task release`; command and image take minutes, and are excluded by name. */
+/**
+ * The chart and manifests of `deno task release`, run with --without=cli,image, because building those takes minutes.
+ */
 import { deepEqual, doesNotMatch, equal, match, ok, rejects } from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { Buffer } from "node:buffer";

@@ -1,4 +1,4 @@
-/** An upgrade from an earlier version works: the manifests of each were recorded at its release. */
+/** An upgrade from each earlier version works; the manifests of a version were recorded at its release. */
 import { deepEqual, ok } from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { plainValues } from "../../deploy/release/chart/plain_manifests.ts";

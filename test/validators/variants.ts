@@ -1,4 +1,6 @@
-/** The variants with which each profile is tested; each also enables settings that need no separate variant. */
+/**
+ * The variants with which each profile is tested. A variant also has settings that do not need a variant of their own.
+ */
 import type { FactOverrides } from "../support/render_facts.ts";
 
 const hostCa = "-----BEGIN CERTIFICATE-----\nTUlJQ2hvc3Q=\n-----END CERTIFICATE-----\n";

@@ -25,8 +25,8 @@ import type { Machine } from "./matrix.ts";
 import { type Kind, piecesOf } from "./piece.ts";
 
 /**
- * Kinds of texts that Operating System Manager and Ostler write; all other texts come from the recorded profiles, which
- * are artificial.
+ * Kinds of texts that Operating System Manager and Ostler generate. Texts of all other kinds are copied from the
+ * recorded profiles, which are artificial, so they are not validated.
  */
 const kinds: Kind[] = ["cloud-config", "containerd-2.2", "containerd-hosts", "ignition-2.3"];
 
@@ -52,7 +52,7 @@ const nothing = { files: [], userSSHKeys: [] };
 function original(one: OsmCase): Machine {
   const config = expectedConfig(one)?.spec;
   assert.ok(config, `Expected a config of ${one.name}`);
-  // Adds the empty fields of a config, which the records omit.
+  // The recorded configs omit empty fields, so these are added.
   const bootstrapConfig = { ...nothing, ...config.bootstrapConfig };
   const provisioningConfig = { ...nothing, ...config.provisioningConfig };
   const text = (phase: Phase): string => expectedText(one, phase) ?? "";
@@ -79,7 +79,7 @@ function isSaid({ piece, message }: Fault): boolean {
   return piece.seenOn.every(({ label }) => saidByCase[label]?.test(message));
 }
 
-/** Returns the cases for which differences.yaml lists a difference of Ostler. */
+/** Returns the cases for which differences.yaml lists a difference between Ostler and Operating System Manager. */
 function mended(): string[] {
   const text = Deno.readTextFileSync(new URL("../golden/osm/differences.yaml", import.meta.url));
   const differences = loadYaml<Record<string, { cases: string | string[] }>>(text);

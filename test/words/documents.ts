@@ -20,7 +20,7 @@ export function toLine({ file, line, words, instead }: Found): string {
   return `${file}:${line}: "${words}" is not plain English; write: ${instead}`;
 }
 
-/** Pathspecs of Markdown and YAML; resource definitions of other projects are not ours to rewrite. */
+/** Pathspecs of the Markdown and YAML files to check, without the manifests of other projects. */
 export const documents = [
   "*.md",
   "deploy/*.yaml",
@@ -35,12 +35,12 @@ export function listFiles(pathspecs: readonly string[]): string[] {
   return execFileSync("git", args, { cwd: root, encoding: "utf8" }).split("\0").filter((file) => file !== "");
 }
 
-/** Finds words in Markdown and YAML files of the repository. */
+/** Finds words that are not plain English in Markdown and YAML files of the repository. */
 export function findInDocuments(files: readonly string[]): Found[] {
   return files.flatMap((file) => findInDocument(file, readFileSync(root + file, "utf8")));
 }
 
-/** Finds words in a Markdown or YAML file; the name decides which it is. */
+/** Finds words that are not plain English in `source`, which is Markdown if the name ends in .md, and else YAML. */
 export function findInDocument(file: string, source: string): Found[] {
   return (file.endsWith(".md") ? markdown(source) : yaml(source)).flatMap(findWords)
     .map(({ at, ...found }) => ({ file, line: source.slice(0, at).split("\n").length, ...found }));

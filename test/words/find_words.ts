@@ -1,6 +1,6 @@
 import { glossary, type Place, type Row } from "./glossary.ts";
 
-/** A text that begins at offset `at` of a file and has a character for each of the file's; `\f` ends a sentence. */
+/** A part of a file from offset `at`, with the same length as in the file; `\f` ends a sentence. */
 export interface Prose {
   at: number;
   text: string;
@@ -42,7 +42,7 @@ export function blank(text: string, patterns: readonly RegExp[]): string {
   return patterns.reduce((rest, pattern) => rest.replace(pattern, (match) => "_".repeat(match.length)), text);
 }
 
-/** Finds the words of a text that the glossary has, and its sentences that are too long. */
+/** Finds words of a text that are in the glossary, and sentences with too many words. */
 export function findWords({ at, text, place }: Prose): Finding[] {
   return [...blank(text, notProse).matchAll(sentences)].flatMap(({ 0: sentence, index }) =>
     findInSentence(sentence, place).map((found) => {

@@ -8,7 +8,7 @@ export type Place = "message" | "comment" | "markdown" | "description";
 export interface Row {
   words: string;
   instead: string;
-  /** The places in which the row applies; by default all. */
+  /** The places in which the row applies; undefined means all. */
   places?: Place[];
 }
 
@@ -17,7 +17,7 @@ const be = "(?:is|are|was|were|be)";
 const where = "on|to|into|through|back|well|from|with|out|by|over|beyond|wrong|up|down|via|in|away|there";
 const repeated = "tried|asked|begun|read|looked at|done|started|sent|rendered|written|told";
 
-/** The table of plain English; prose alone is compared with it, never identifiers, code spans or quotes. */
+/** The words to replace. Only prose is compared with them, never identifiers, code spans or quotes. */
 export const glossary: Row[] = [
   { words: "tell|tells|told|telling|says|said|news", instead: "report, show, mean; event, message, update" },
   { words: `${the} look|(?:between|of|all|two|three) looks|glances?`, instead: "read, snapshot" },

@@ -1,5 +1,5 @@
 // deno-lint-ignore-file no-console -- this program prints findings
-/** Shows the words of the repository that are not plain English, by folder. */
+/** Prints words in files of the repository that are not plain English, grouped by folder. */
 import { parseArgs } from "node:util";
 import { documents, findInDocuments, type Found, listFiles, root, toLine } from "./documents.ts";
 
@@ -12,7 +12,7 @@ Flags:
   --strict       Exit with code 1 if there are findings
   -h, --help     Print this help`;
 
-/** Lines of a folder in the table. */
+/** Maximum number of findings that the table shows for each folder when no path is given. */
 const shown = 3;
 
 /** A finding of `deno lint --json`. */

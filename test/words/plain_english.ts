@@ -2,10 +2,10 @@ import { findWords, type Prose } from "./find_words.ts";
 
 type Comment = Deno.lint.LineComment | Deno.lint.BlockComment;
 
-/** Three words in a row. */
+/** Three words in a row: shorter strings are not checked. */
 const sentenceLike = /[A-Za-z][\w'-]*[,;:]? [\w'-]+[,;:]? [\w'-]+/;
 
-/** Files with copies of code, whose text is checked in the original file. */
+/** Files with copies of code of other files; the text of a copy is checked only in its original file. */
 const copies = ["test/planted/faults.ts"];
 
 /** Lint rule: requires plain English in comments and strings. */

@@ -1,4 +1,4 @@
-/** A Temporal with an API key that changes under running workers; the previous key is refused afterwards. */
+/** The API key of Temporal changes while workers run, and Temporal then refuses the previous key. */
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,10 @@ import { onStage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-/** A file as a Secret is mounted, and the variables that name it; the proxy has no TLS. */
+/**
+ * A file with an API key, as from a mounted Secret, and the variables that name it; TLS is off, because the proxy has
+ * none.
+ */
 class MountedKey implements Disposable {
   readonly #folder = mkdtempSync(join(tmpdir(), "ostler-key-"));
   readonly #path = join(this.#folder, "key");
@@ -77,7 +80,7 @@ test("API key: workers continue when the key changes while they run, and Tempora
     ended.abort();
     await stage.stopWorker();
     await client.close();
-    // The tests of other files share this stage and need its worker.
+    // Tests of other files share this Temporal server, and need a running worker.
     await stage.startWorker();
   }
 });

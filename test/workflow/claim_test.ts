@@ -1,4 +1,4 @@
-/** Two clusters on one Temporal namespace are kept apart, or the later one is refused. */
+/** Two clusters that use one Temporal namespace are kept apart by their names, or the later cluster is refused. */
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { Claim, ClusterConflict } from "../../workers/claim.ts";
 import { type Config, readConfig } from "../../workers/config.ts";
@@ -9,7 +9,7 @@ import type { Stage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-/** A cluster with that name and UID. */
+/** Claims the Schedule and the task queue for a cluster with this UID; the settings may name the cluster. */
 async function claim(stage: Stage, uid: string, settings: Record<string, string> = {}): Promise<void> {
   const config = readConfig(settings);
   await new Claim(config).hold(stage.client, { name: config.cluster, uid });
@@ -55,7 +55,7 @@ test("claim: named clusters have a Schedule and a queue each", async (stage) => 
 test("claim: refuses the later of two named clusters on one task queue, and the earlier cluster continues", async (stage) => {
   const [north, south] = ["north", "south"].map((OSTLER_CLUSTER) => ({ OSTLER_CLUSTER, OSTLER_TASK_QUEUE: "shared" }));
   await claim(stage, "uid-north", north);
-  // Temporal's list of Schedules lags behind, so the refusal may come only after several attempts.
+  // Temporal lists a new Schedule with a delay, so the refusal may come only after several attempts.
   await eventually("a refusal", async () => {
     const refusal = await claim(stage, "uid-south", south).then(() => undefined, (error: unknown) => error);
     if (refusal === undefined) await forget(stage, "south/renew-credentials");

@@ -139,7 +139,7 @@ test("rollOutMachineDeployment: publishes a pool without machines in one workflo
   equal(tasks?.length, 1);
 });
 
-/** Calls `act` during the report with which the first run ends; the report lasts until Temporal has taken the call. */
+/** Calls `act` during the last report of the first run; the report lasts until Temporal has received the call. */
 function whileReporting(pool: FakePool, act: () => unknown): void {
   pool.before["ensureRolloutReported"] = async () => {
     delete pool.before["ensureRolloutReported"];

@@ -1,4 +1,4 @@
-/** The end of a rollout: a call at this moment gets a reconcile, and the end is final. */
+/** A signal, command or cancellation that arrives while a rollout ends is still handled, and does not undo the end. */
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import type { FakePool } from "../support/fake_pool.ts";
 import { assertRuns, gateOf } from "../support/pool_checks.ts";
@@ -6,7 +6,7 @@ import { onStage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-/** Acts while the report that the pool has converged returns to the run. */
+/** Calls `act` when the report of the convergence is written, and before the run gets its result. */
 function whenConverged(pool: FakePool, act: () => Promise<void>): void {
   pool.after["ensureRolloutReported"] = async () => {
     if (pool.reports.at(-1)?.phase !== "Converged") return;
@@ -28,7 +28,7 @@ test("ending: abort is refused at the moment of convergence, because there is no
   const pool = await stage.grownPool();
   let refused = Promise.resolve("");
   whenConverged(pool, async () => {
-    // Awaited after the run: its answer needs a workflow task, which may wait for this report.
+    // Not awaited here: the answer needs a workflow task, which may wait until this report returns.
     refused = stage.ask(pool, "abort").then(() => "", (error: { cause?: Error }) => String(error.cause?.message));
     await stage.tell(pool);
   });
@@ -53,7 +53,7 @@ test("ending: a cancelled rollout removes more holds than one read lists", async
     if (times === 1) await stage.client.workflow.getHandle(pool.holder).cancel();
   };
   await rejects((await stage.rollOut(pool)).result());
-  // A busy worker may repeat a step, which is safe for each of these.
+  // A busy worker may repeat the removal of a mark, which is idempotent, so each machine is counted once.
   deepEqual([pool.leftovers(), new Set(pool.subjects("ensureVictimUnmarked")).size], [[], 250]);
   ok(pool.count("readPool") <= 4, `${pool.count("readPool")} looks`);
 });

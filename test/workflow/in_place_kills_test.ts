@@ -1,6 +1,6 @@
 /**
- * A7: every step of an update in place fails before and after its work, and runs again on a worker without memory.
- * Temporal sees this like a killed worker.
+ * A7: every step of an update in place fails once before and once after its work, and is repeated by a worker that
+ * keeps no workflow in memory. For Temporal, this looks like a killed worker.
  */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { assertAllBroken, breakEachOnce } from "../support/broken_steps.ts";
@@ -11,7 +11,7 @@ import type { Handle, Stage } from "../support/workflow_stage.ts";
 
 const test = onStage({ maxCachedWorkflows: 0 });
 
-/** Starts a rollout whose steps fail once at each point. */
+/** Starts a rollout in which each step fails once before and once after its work. */
 async function breakOff(stage: Stage, nodes: FakeNodes): Promise<{ handle: Handle; broken: Set<string> }> {
   const handle = await nodes.rollOut(stage);
   const { others } = stage.activities;

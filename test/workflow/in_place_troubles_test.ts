@@ -1,10 +1,10 @@
-/** Updates in place during kills, deletions, and changes by others. */
+/** Updates in place while the worker is killed, objects are deleted, or other clients change objects. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import { digestOf, FakeNodes } from "../support/fake_nodes.ts";
 import { onStage, signalChange } from "../support/workflow_stage.ts";
 
-// The server asks for continue-as-new after a few updates, and no workflow stays in memory.
+// Temporal suggests continue-as-new after 40 events, and no workflow stays in memory.
 const test = onStage({ maxCachedWorkflows: 0, dynamicConfig: ["limit.historyCount.suggestContinueAsNew=40"] });
 
 test("A7 update in place: no node gets a second boot order, and no slot is lost, when the worker is killed during a reboot", async (stage) => {
@@ -131,11 +131,11 @@ test("H13 update in place: a paused pool begins no update, and finishes the runn
   await eventually("a node down", () => nodes.down().length === 1);
   const first = nodes.down();
   await handle.executeUpdate("pause", { args: [{ by: "somebody" }] });
-  // The nodes boot only after the pool was paused, however long that takes.
+  // Lets the node boot only now, so that the pool was paused before, however long the command took.
   nodes.fate = () => "boots";
   for (const name of nodes.down()) nodes.comeUp(name, digestOf("b"));
   await eventually("it serves again", () => nodes.cordoned().length === 0);
-  // If the run continued as a new one during the order, the same node gets the order for this boot twice.
+  // A run that continues as new during the order repeats the order for the same boot, so each node is counted once.
   deepEqual([[...new Set(nodes.given("Apply"))], (await nodes.progress(stage)).paused], [first, true]);
   await handle.executeUpdate("resume", { args: [{ by: "somebody" }] });
   equal((await handle.result()).outcome, "Converged");

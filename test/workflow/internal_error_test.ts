@@ -7,7 +7,7 @@ import { onStage, testDeadlines } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-/** With a recheck of 1h the run continues only after the signals of the test. */
+/** Deadlines with a recheck of 1h, so that a halted run continues only after a signal of the test. */
 const deadlines = { ...testDeadlines, recheck: "1h" };
 
 function whyRefused(error: Error): string {
@@ -87,8 +87,8 @@ test("rollOutMachineDeployment: a command to a run that throws before its first 
   const pool = await stage.grownPool();
   pool.isControllerDown = true;
   pool.change({ image: "image-2" });
-  // No version of Ostler writes this value: the first status page with it throws, and the next run continues without
-  // it.
+  // An invalid value, which no version of Ostler writes: the first status page of the run throws because of it, and the
+  // next run continues without the value.
   Object.assign(pool.rollout, { quarantine: 7 });
   const answer = Promise.withResolvers<string>();
   pool.before["recall"] = async () => {

@@ -1,4 +1,4 @@
-/** A joining node is admitted by its own workflow. */
+/** Each JoiningNode has its own workflow, which admits the node. */
 import { deepEqual } from "node:assert/strict";
 import { readConfig } from "../../workers/config.ts";
 import { admitJoiningNode } from "../../workers/tell_joining_nodes.ts";

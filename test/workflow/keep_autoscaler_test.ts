@@ -1,4 +1,6 @@
-/** A cluster-autoscaler is kept by runs that end when there is nothing left to change. */
+/**
+ * A run keeps a cluster-autoscaler as its AutoscalingStrategy describes it, and ends when nothing is left to change.
+ */
 import { deepEqual, equal } from "node:assert/strict";
 import { readConfig } from "../../workers/config.ts";
 import { keepAutoscaler } from "../../workers/tell_autoscalers.ts";

@@ -1,7 +1,7 @@
 /**
- * The planner over its stories in more orders than in unit tests, and over 10,000 pools for each of two owners of
- * machines: machine-controller, and a scaling group with other rules. Pure functions in virtual time, which are here
- * because they take minutes.
+ * Plays the stories of the planner in more random orders than the unit tests do, and 10,000 random pools for each of
+ * two owners of machines: machine-controller and a scaling group. These are pure functions in virtual time, and not
+ * among the unit tests only because they take minutes.
  */
 import { cases } from "../unit/workflows/policy/simulation/cases.ts";
 import { judgeOrders, judgePools } from "../unit/workflows/policy/simulation/judge.ts";

@@ -63,7 +63,7 @@ async function removalFails(scene: SiteScene): Promise<void> {
 
 async function shownLate(scene: SiteScene): Promise<void> {
   const { ground, befalls } = scene;
-  // Longer than a machine takes to come up.
+  // The cloud lists a new machine only after this time, which is longer than the machine takes to come up.
   befalls.lagMs = 800;
   const known = ground.cloud.instances().length;
   await roll(scene, "image-9");

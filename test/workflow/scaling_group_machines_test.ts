@@ -72,7 +72,7 @@ async function silent(scene: SiteScene): Promise<void> {
   await goesOn(scene, "image-5b");
 }
 
-/** Asserts that the group is halted after two attempts with short deadlines, and orders nothing more. */
+/** Asserts that the group is halted after two attempts with short deadlines, and orders no further machine. */
 async function haltsAfterAttempts(scene: SiteScene, image: string, meanwhile: () => Promise<void>): Promise<void> {
   const { world, joinSeconds, idle } = scene;
   await world.patch(`${policies}/alpha`, { spec: { join: { ...durations(joinSeconds, 1), attempts: 1 } } });
@@ -85,7 +85,7 @@ async function haltsAfterAttempts(scene: SiteScene, image: string, meanwhile: ()
   assert.deepEqual([made, madeOf(scene, image)], [2, 2]);
 }
 
-/** Asserts that the group continues with the default deadlines and another image. */
+/** Restores the default deadlines, requests another image, and asserts that the group is rolled to that image. */
 async function goesOn(scene: SiteScene, image: string): Promise<void> {
   await scene.world.patch(`${policies}/alpha`, { spec: { join: null } });
   await ask(scene, image);

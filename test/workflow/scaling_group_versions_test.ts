@@ -1,4 +1,4 @@
-/** NodeVersions of several groups: other components, an image that does not boot, control planes beside workers. */
+/** NodeVersions of several groups: changed components, an image that does not boot, control planes beside workers. */
 import assert from "node:assert/strict";
 import type { GroupSpec } from "../../deploy/local/cloud/groups/group_cloud.ts";
 import { first } from "../../deploy/local/cloud/groups/group_ground.ts";

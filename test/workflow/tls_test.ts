@@ -34,7 +34,7 @@ function clientOf(env: Record<string, string>): LazyClient {
   return new LazyClient(readTemporalServer(env), () => readTemporalServer(env).access);
 }
 
-/** Files as a Secret is mounted, and the variables that name them. */
+/** Files like those of a mounted Secret, and the environment variables that name them. */
 class MountedSecret implements Disposable {
   readonly #folder = mkdtempSync(join(tmpdir(), "ostler-tls-"));
 
@@ -93,7 +93,7 @@ test("TLS: workers continue when certificates, keys and authorities change while
     const begun = stage.pool({ replicas: 3 });
     const run = await stage.rollOut(begun);
 
-    // Only half of the change has come, and the proxy still has the old certificate.
+    // The key is still the old one and does not match the new certificate, and the proxy still uses the old authority.
     secret.write({ "ca.crt": `${oldCa}${newCa}`, "tls.crt": fresh.certificatePem });
     await eventually("the refusal of an incomplete change", () => said.length === 1);
     match(said[0] ?? "", /^Failed to reload Temporal credentials; keeping the current connection: /);

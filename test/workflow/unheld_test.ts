@@ -1,4 +1,7 @@
-/** New machines without a hold, because the webhook for it was down: they boot at once, and the rollout continues. */
+/**
+ * New machines without a hold, because the webhook that sets the hold was down: they boot immediately, and the rollout
+ * continues.
+ */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import type { FakePool } from "../support/fake_pool.ts";
 import { assertRuns } from "../support/pool_checks.ts";
@@ -6,7 +9,9 @@ import { onStage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-/** More machines may boot at once than the budget allows, because nothing holds them; all other promises are kept. */
+/**
+ * Asserts all promises of a rollout but one: without holds, more machines can boot concurrently than the budget allows.
+ */
 function assertServed(pool: FakePool): void {
   deepEqual([pool.violations.filter((one) => !/^\d+ booted$/.test(one)), pool.leftovers()], [[], []]);
 }

@@ -37,7 +37,8 @@ async function start(
 ): Promise<Running> {
   const [port = 0] = await freePorts(1);
   const child = new Deno.Command(Deno.execPath(), {
-    // Several start at once, and Deno prints that it waits for another process's check of packages.
+    // Several processes start concurrently; if Deno checked packages, it would print that it waits for another
+    // process's check.
     args: ["run", "--node-modules-dir=manual", "--no-check", "--cached-only", "--allow-all", `workers/${name}.ts`],
     cwd: root,
     env: {
@@ -75,7 +76,7 @@ async function probe({ port }: Running, path: string): Promise<number> {
   return response.status;
 }
 
-/** An API server with namespace kube-system, which is the only read before Temporal answers. */
+/** Serves namespace kube-system, the only object that a process reads before Temporal answers. */
 async function withApi(story: (kubeconfig: string) => Promise<void>): Promise<void> {
   const server: Server = createServer((_, response) => {
     const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "kube-system", uid: "uid-north" } };

@@ -27,7 +27,7 @@ async function behaviourOf(stage: Stage, pool: FakePool): Promise<unknown> {
   return told.workflowExecutionInfo?.versioningInfo?.behavior;
 }
 
-/** A pool with a running drain that is blocked, with its slot of the shared budget. */
+/** Returns a pool that has a slot of the shared budget, and whose running drain is blocked. */
 async function drainingPool(stage: Stage): Promise<FakePool> {
   const pool = await stage.grownPool({ replicas: 3, rules: { budget: { ...budgetOf(1), cluster: 1 } } });
   pool.isDrainBlocked = true;
@@ -37,7 +37,7 @@ async function drainingPool(stage: Stage): Promise<FakePool> {
   return pool;
 }
 
-/** Asserts that the run works on the new version, with its drain and its slot unchanged. */
+/** Asserts that the run has moved to version `build`, with the same drain and the same slot. */
 async function takenOver(stage: Stage, pool: FakePool, build: string): Promise<void> {
   const handle = stage.client.workflow.getHandle(pool.holder);
   await eventually(`${build} at work`, async () => {
@@ -107,7 +107,7 @@ test("versions: a controller makes the version of its build current when its wor
     connect: () => Promise.resolve(stage.client),
     log: { info: () => {}, warn: () => {} },
     signal: stop.signal,
-    // The controller starts after earlier tests have made other versions current, so it may replace them.
+    // Earlier tests made other versions current before this time, so the controller may replace those versions.
     startedAt: Date.now(),
     pauses: { current: 50, waiting: 50 },
   });
@@ -126,7 +126,9 @@ async function runsOn(stage: Stage, buildId: string): Promise<void> {
   await eventually(`${buildId} current`, async () => await currentBuild(stage) === buildId);
 }
 
-/** Asserts that a halted rollout still answers and acts, on a version long after it halted. */
+/**
+ * Asserts that a rollout accepts `retry`, and continues, on a version that was deployed long after the rollout halted.
+ */
 async function takeCommand(stage: Stage, pool: FakePool): Promise<void> {
   pool.mend();
   await stage.ask(pool, "retry");

@@ -58,7 +58,7 @@ function withWarnings(verdict: Verdict, more: readonly string[]): Verdict {
 interface Change {
   object: KubeObject;
   template: PoolTemplate;
-  /** Undefined for a new object, and if the old one is invalid. */
+  /** The template of the old object; undefined for a new object, and if the old object is invalid. */
   before: PoolTemplate | undefined;
 }
 
@@ -78,8 +78,8 @@ async function chooseProfile(change: Change, context: MachineDeploymentAdmission
 }
 
 /**
- * Accepts a changed operating system whose profile annotation is unchanged only if that profile supports the new
- * system.
+ * Accepts a changed operating system if the profile that the annotation still names supports it; otherwise denies the
+ * change.
  */
 async function keepProfile(
   { object, template: { provider, profile }, before }: Change,

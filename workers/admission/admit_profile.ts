@@ -80,7 +80,7 @@ function versionFaults(
 
 // Checks whether the version of a profile changes with its content.
 
-/** Returns why the new version may not follow the old one; undefined if it may. */
+/** Returns why the new version must not follow the old one; undefined if it is allowed to. */
 export function versionFault(before: string, after: string): string | undefined {
   if (before === after) return `the spec changed, but the version is still "${after}"; increase it`;
   // A version that is not a semantic version, such as one with letters before the v, may be followed by any other.

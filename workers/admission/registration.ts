@@ -30,7 +30,8 @@ interface Configuration {
 
 const ofPools = "operatingsystemmanager.k8c.io";
 
-// In the management cluster each installation has its own configuration, for the namespace of its profiles.
+// Returns the configurations of the webhooks that validate objects. In a management cluster, each installation has its
+// own configuration for profiles, named after their namespace.
 function judgingOf(kube: Kube, { management: endpoint, pools }: WebhookEndpoints): Configuration[] {
   const [plural, name] = ["validatingwebhookconfigurations", ofPools] as const;
   const profiles = kube.management

@@ -15,9 +15,9 @@ interface WebhookServer {
    * name the cause.
    */
   limitMs?: number;
-  /** Maximum concurrent requests of one path; more are refused at once. */
+  /** Maximum concurrent requests of one path; further requests are refused immediately. */
   atOnce?: number;
-  /** Maximum bytes of bodies of one path that are in memory; more are refused. */
+  /** Maximum bytes of all request bodies of one path in memory; a request whose body would exceed it is refused. */
   heldBytes?: number;
 }
 
@@ -26,7 +26,7 @@ const usualAtOnce = 50;
 /** Default of `heldBytes`: parsing a body needs several times its size, and a pod has a memory limit. */
 const usualHeldBytes = 16 * 1024 * 1024;
 
-/** Returns a server that is not listening yet; HTTP/1.1, which the API server supports. */
+/** Returns a server for HTTP/1.1, which API servers support; the caller must start to listen. */
 export function createWebhookServer({
   admissions,
   certificate,

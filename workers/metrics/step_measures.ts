@@ -28,7 +28,9 @@ export function stepMeasures(metrics: Metrics): Measures {
   };
 }
 
-/** Types of failure with an alert on their increase, which would miss the first failure of a new series. */
+/**
+ * Types of failure that have an alert on their increase; such an alert would miss the first failure of a new series.
+ */
 const alerted = ["InternalError", "AccessDenied"];
 /** Further types of failure with such an alert, by activity. */
 const alertedOf: Record<string, readonly string[]> = { deliverNotice: ["NoticeUndelivered"] };

@@ -4,7 +4,7 @@ import type { Phase, Progress } from "../contracts/mod.ts";
 
 /**
  * The pool changed: read it again. A surplus signal does no harm, because the run reads the present state. With
- * `observed`, only the desired state changed, and `observed` is its new identity.
+ * `observed`, only the desired state changed, and `observed` is the digest of the new desired state.
  */
 export const desiredChanged = defineSignal<[{ generation?: number; observed?: string }?]>("desiredChanged");
 

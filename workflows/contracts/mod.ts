@@ -1,6 +1,6 @@
 /**
- * The types of activities, inputs and results: types only, so that workflows never import activities.
- * All of them cross Temporal as plain JSON with names, digests and sizes, never with secret bytes.
+ * The types of activities, inputs and results: types only, so that workflows never import activities. Inputs and
+ * results pass through Temporal as plain JSON with names, digests and sizes, never with secret bytes.
  */
 export type * from "./activities.ts";
 export type * from "./carried.ts";

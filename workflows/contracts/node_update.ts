@@ -70,9 +70,9 @@ export interface NodeUpdateActivities {
    */
   ensureImageFailed(input: NodeUpdate & { reason: string; at: number; isReplaceable?: true }): Promise<void>;
   /**
-   * Returns the pool that would recreate the machine; null if none would. `bootId` is the boot id when Ostler ordered a
-   * boot ("" if Ostler ordered none). A later node of the same name has no such order, so the result for that node is
-   * null.
+   * Returns the pool that would recreate the machine; null if none would. `bootId` is the boot id with which Ostler
+   * ordered a boot, "" if it ordered none; a later node of the same name has not received that order, so the result for
+   * it is null.
    */
   readMaker(input: NodeUpdate & { bootId: string }): Promise<Maker | null>;
   /**

@@ -9,12 +9,15 @@ export interface StageSurvey {
   /** Groups whose machines all run the desired version. */
   done: number;
   /**
-   * Nodes whose image or components differ from the desired ones. `skewed` counts those of them whose components, such
-   * as the kubelet, differ.
+   * `outdated` counts the nodes whose image or components differ from the desired ones; `skewed` counts only the nodes
+   * whose components, such as the kubelet, differ.
    */
   outdated: number;
   skewed: number;
-  /** Skewed nodes that joined for an order (a PendingNode) and that have no annotation with their components yet. */
+  /**
+   * Number of nodes in `skewed` whose machine Ostler ordered (with a PendingNode), and that have no annotation with
+   * their components yet.
+   */
   unannounced: number;
   /** Groups that are done, or wait for a person or a window. */
   atRest: number;
@@ -38,8 +41,8 @@ export type VersionSurvey =
   | {
     state: "Present";
     /**
-     * Changes when any field below changes. Workers with and without setting hands-image compute the same value, so
-     * differences that come only from that setting do not count.
+     * Changes when any field below changes. Ostler's workers with and without setting hands-image compute the same
+     * value, so differences that come only from that setting do not count.
      */
     fingerprint: string;
     /** Digest of the current spec. */
@@ -59,7 +62,10 @@ export type VersionSurvey =
     isSettled: boolean;
     /** Nodes whose version cannot be determined. */
     invalid: number;
-    /** The upgrade of Kubernetes of the control planes; absent if the worker cannot run orders on nodes. */
+    /**
+     * The upgrade of Kubernetes on the control planes; absent if Ostler's worker runs without setting hands-image, and
+     * so cannot run orders on nodes.
+     */
     upgrade?: VersionUpgrade;
     /** The remaining work, for users. */
     says: string;
@@ -97,8 +103,8 @@ export interface NodeVersionActivities {
   /** Ends the release: no further group takes the spec, and groups that took it keep it. */
   ensureReleaseEnded(input: { object: ClusterObject }): Promise<void>;
   /**
-   * Turns off every running autoscaler, and the clouds' own moves of machines between zones, until a time (epoch ms);
-   * after that anyone may treat the hold as expired.
+   * Turns off every running autoscaler, and the clouds' own moves of machines between zones, until `until` (epoch ms);
+   * after that time any client may treat the hold as expired.
    */
   ensureAutoscalersHeld(input: { object: ClusterObject; until: number }): Promise<void>;
   /** Restores the autoscalers and moves that `ensureAutoscalersHeld` turned off. */
@@ -120,7 +126,7 @@ export interface NodeVersionOutcome {
 
 // Discovery of scaling groups in a cloud.
 
-/** Number of groups in the cloud, and the objects that were created and deleted. */
+/** Number of groups in the cloud, and names of the ScalingGroups that were created and deleted. */
 export interface DiscoveryResult {
   groups: number;
   made: string[];
@@ -128,13 +134,19 @@ export interface DiscoveryResult {
 }
 
 export interface DiscoveryActivities {
-  /** Creates an object for each group without one; deletes an object if three complete scans did not find its group. */
+  /**
+   * Creates a ScalingGroup for each group of the cloud that has none; deletes a ScalingGroup if three complete scans
+   * did not find its group.
+   */
   ensureGroupsDiscovered(input: { object: ClusterObject }): Promise<DiscoveryResult>;
 }
 
 // A node that was admitted to the cluster, and the record that states what it runs.
 
-/** A cluster-scoped object; without `cluster` it belongs to the installation whose cluster has no name. */
+/**
+ * A cluster-scoped object; `cluster` is the name that Ostler's setting gives to the cluster, absent without that
+ * setting.
+ */
 export interface ClusterObject {
   cluster?: string;
   name: string;
@@ -142,9 +154,9 @@ export interface ClusterObject {
 
 /**
  * The result for a JoiningNode record. Annotated: the node has the annotations of the record. Expired: no node joined
- * in time. Gone: another client deleted the record. Waiting: for the event that `says` names. Without `againMs` the run
- * ends, and a watch that reports the event starts another run; with `againMs`, this run reads the node again at the
- * event, or after that time.
+ * in time. Gone: another client deleted the record. Waiting: the node has not completed its join, and `says` names what
+ * it waits for. Without `againMs` the run ends, and the next event that a watch reports starts another run; with
+ * `againMs`, this run reads the node again at a signal, or after that many milliseconds.
  */
 export type JoiningOutcome =
   | { outcome: "Annotated"; node: string; components: string }
@@ -159,7 +171,10 @@ export interface JoiningActivities {
 
 // The cluster-autoscaler of a cluster, as configured by an AutoscalingStrategy.
 
-/** Kept: the Deployment matches the strategy. Waiting: for what `says` names. Gone: the strategy was deleted. */
+/**
+ * Kept: the Deployment matches the strategy. Waiting: the Deployment cannot be updated, for the reason that `says`
+ * states. Gone: the strategy was deleted.
+ */
 export type AutoscalerOutcome =
   | { outcome: "Kept" | "Waiting"; reason: string; says: string }
   | { outcome: "Gone" };

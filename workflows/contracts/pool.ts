@@ -4,10 +4,10 @@
 export type PoolKind = "MachineDeployment" | "ScalingGroup" | "NodePool";
 
 /**
- * One pool of machines that are rolled together. Without `cluster` the pool belongs to the installation whose cluster
- * has no name; without `kind` it is a MachineDeployment. A pool has the namespace and name of its Rollout: the Rollout
- * of a cluster-scoped ScalingGroup is in a namespace (`commands/start_options.ts`), and the Rollout of a NodePool has a
- * name with a prefix (`commands/node_pool.ts`).
+ * One pool of machines that are rolled together. `cluster` is the name that Ostler's setting gives to the cluster,
+ * absent without that setting; without `kind` the pool is a MachineDeployment. A pool has the namespace and name of its
+ * Rollout: the Rollout of a cluster-scoped ScalingGroup is in a namespace (`commands/start_options.ts`), and the
+ * Rollout of a NodePool has a name with a prefix (`commands/node_pool.ts`).
  */
 export interface PoolRef {
   cluster?: string;
@@ -100,7 +100,7 @@ export interface PoolSnapshot {
   lacking?: { machine: string; lacks: string }[];
   /** Only for pools of control planes. */
   etcd?: EtcdStanding;
-  /** The machines of `named` that are not members of the pool. */
+  /** The machines in `PoolQuestion.named` that are not members of the pool. */
   unknown?: string[];
 }
 
@@ -111,7 +111,7 @@ export interface PoolQuestion {
   /** Machines that are Ready but have not passed their gates, and so are not counted as ready. */
   unproven: string[];
   repair: RepairRules;
-  /** Maximum number of machines in each list of the snapshot; `old` may have as many of each zone. */
+  /** Maximum number of machines in each list of the snapshot; in `old` it applies to each zone separately. */
   limit: number;
   /** Machines that people named; the snapshot reports which of them are not members. */
   named?: string[];
@@ -219,7 +219,7 @@ export type Check =
     samples: string | null;
     minSamples: number;
   }
-  /** Runs a Job from the template of a CronJob, which is best suspended. */
+  /** Runs a Job from the template of a CronJob; suspend the CronJob, so that its schedule starts no Jobs. */
   | { kind: "Job"; namespace: string; cronJob: string };
 
 export interface Gate {
@@ -233,7 +233,7 @@ export interface Gate {
 
 /** How machines are drained. */
 export interface DrainRules {
-  /** Milliseconds; null means the deadline of the run. */
+  /** Milliseconds; null means deadline `drain` of the run (`Deadlines`). */
   timeout: number | null;
   /** The action when pods remain after the timeout: continue to wait, set the machine aside, or delete the pods. */
   onBlocked: "Wait" | "SetAside" | "Force";
@@ -261,9 +261,9 @@ export interface InPlaceRules {
 export interface EtcdRules {
   /** Where to store a snapshot. */
   snapshot:
-    /** An absolute path on the worker's machine. */
+    /** An absolute path in the file system of Ostler's worker process. */
     | { keep: "Folder"; folder: string }
-    /** The snapshot is PUT below `url`; the sender reads the token from the Secret. */
+    /** Ostler sends the snapshot with HTTP PUT to a path below `url`, and reads the token from the Secret. */
     | { keep: "Url"; url: string; token?: { namespace: string; name: string; key: string } };
 }
 
@@ -287,7 +287,7 @@ export interface Rules {
   growth: { from: number; factor: number; soak: number } | null;
   budget: {
     machines: Amount;
-    /** Machines that may be out or changing in one zone. */
+    /** Maximum number of machines of one zone that may be out of service or changing; null without this limit. */
     perZone: Amount | null;
     zones: "Parallel" | "OneAfterAnother";
     /** Size of the budget that all pools share; null without such a budget. */
@@ -298,7 +298,7 @@ export interface Rules {
   /** Absolute times (epoch ms) between which replacements may begin, in order; null means always. */
   windows: { from: number; to: number }[] | null;
   join: {
-    /** Milliseconds; null means the deadline of the run. */
+    /** Milliseconds; null means the deadline of the same name of the run (`Deadlines`). */
     instance: number | null;
     address: number | null;
     registered: number | null;
@@ -390,9 +390,9 @@ export interface RelieveOrder {
 
 /** The CAs that machines trust, each by the first 16 hex digits of its certificate's SHA-256. */
 export interface TrustedCas {
-  /** The CAs that a machine trusts in each of its files. */
+  /** The CAs that are both in the machine's kubeconfig and in its CA files. */
   cas: string[];
-  /** The CAs that a machine trusts in some of its files only; absent if there are none. */
+  /** The CAs that are only in the machine's kubeconfig or only in its CA files; absent if there are none. */
   partly?: string[];
   /** Nothing was published for the pool before, so no machine has booted with other CAs. */
   isFirst?: true;

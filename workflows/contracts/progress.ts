@@ -123,7 +123,10 @@ export interface HistoryEntry {
   seconds: number;
 }
 
-/** The status of a Rollout; the activity adds run ids and keeps condition times. */
+/**
+ * The status of a Rollout; the activity that writes it adds the run ids, and keeps the times of conditions that do not
+ * change.
+ */
 export interface RolloutReport {
   phase: Phase;
   reason: string;
@@ -190,7 +193,10 @@ export type AskedPlan = Pick<RolloutPlan, "hash" | "terms">;
 
 /** The plan of a rollout, simulated with the planner of the run. */
 export interface RolloutPlan {
-  /** Changes when any field below changes, except the prediction. */
+  /**
+   * Changes when `waves`, `terms` or the selected policy changes, but not when only `blocked`, `stays` or the predicted
+   * `seconds` change.
+   */
   hash: string;
   /** Machines of each wave in order; at most 20 are named. */
   waves: { size: number; machines: string[]; soakSeconds: number }[];

@@ -18,7 +18,10 @@ export interface Publication {
   artefacts: { kind: string; name: string; digest: string; bytes: number }[];
   /** None: no change to what machines read. Renewed: the same config, new credentials. Published: a new config. */
   news: "None" | "Renewed" | "Published";
-  /** RFC 3339. Machines must not boot with the credentials after this time; both fields are "" without credentials. */
+  /**
+   * RFC 3339. After `expiresAt`, machines must not boot with the credentials; `expiresAt` and `renewAt` are "" without
+   * credentials.
+   */
   expiresAt: string;
   renewAt: string;
   /** Absent from backends that publish no CA, and from earlier versions. */
@@ -147,7 +150,7 @@ export type RefusedType =
   | "EtcdAccessMissing"
   | "LastGoodMissing";
 
-/** Failures of a machine that is updated in place; a pool halts with the failure that exceeds its limit. */
+/** Failures of a machine that is updated in place; a pool halts with the failure that reaches the limit `maxFailed`. */
 export type UpdateFailureType =
   | "StageRefused"
   | "ApplyRefused"

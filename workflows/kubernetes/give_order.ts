@@ -1,4 +1,7 @@
-/** Orders to one control plane, and the proof that it is healthy after them; each has an absolute deadline. */
+/**
+ * Gives orders to one control plane, and waits until it is healthy after them; each order and each wait has an absolute
+ * deadline.
+ */
 import { uuid4 } from "@temporalio/workflow";
 import type { ClusterObject, ControlPlaneState, UpgradeOutcome, UpgradeSurvey, UpgradeVerb } from "../contracts/mod.ts";
 import { waits } from "./upgrade_proxies.ts";
@@ -41,8 +44,8 @@ export async function giveOrder(
 }
 
 /**
- * Waits until the control plane runs the version (with `kubelet`, also its kubelet) and is healthy. Returns undefined
- * once that is so, or what is missing if the time is over before.
+ * Waits until the control plane runs the version (with `kubelet`, also its kubelet) and is healthy, and then returns
+ * undefined. If that is not so at the deadline, returns what is missing.
  */
 export async function whyUnhealthy(
   { object, survey: { version }, controlPlane: { node, uid } }: OnControlPlane,

@@ -17,7 +17,7 @@ import { act, waits } from "./upgrade_proxies.ts";
 interface RenewalWork extends SlotWork {
   survey: Extract<RenewalSurvey, { state: "Present" }>;
   controlPlane: RenewalPlane;
-  /** Remembers that the control plane is under way even though it gave its slot back. */
+  /** Records in the run that the renewal of the control plane is under way, although its slot was given back. */
   keepUnfinished: () => void;
 }
 
@@ -26,7 +26,7 @@ type End = UpgradeHalt | "Replan" | undefined;
 const minute = 60_000;
 /**
  * Milliseconds of one attempt to move the leadership of etcd, of an order with all restarts, and until the control
- * plane must be healthy after it.
+ * plane must be healthy after the order.
  */
 const attemptMs = minute;
 const orderMs = 40 * minute;
@@ -79,7 +79,7 @@ async function takeOut(work: RenewalWork): Promise<End> {
   try {
     return await relieve(work);
   } catch (error) {
-    // After a cancellation, `leave` of the run decides whether to give the slot back.
+    // After a cancellation, function `leave` in `renew_certificates.ts` decides whether to give the slot back.
     if (!work.controlPlane.isUnderWay && !isCancellation(error)) await giveBackSlot(work);
     throw error;
   }
@@ -98,7 +98,7 @@ async function relieve(work: RenewalWork): Promise<End> {
     { pool, machine, until: Date.now() + attemptMs, isLost, returns: true, taken: [] },
   ]);
   if (seen.state === "Relieved") return undefined;
-  // The slot is given back, because the problem may be the etcd member of another control plane, whose repair needs the
+  // The slot is given back, because the unhealthy etcd member may be on another control plane, whose repair needs the
   // slot.
   if (isUnderWay) work.keepUnfinished();
   await giveBackSlot(work);

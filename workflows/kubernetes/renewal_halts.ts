@@ -6,7 +6,7 @@ type Present = Extract<RenewalSurvey, { state: "Present" }>;
 
 const annotation = "ostler.dev/renew-certificates";
 
-/** The remedy after a refusal, and whether Ostler tries again by itself before a person has applied it. */
+/** For each refusal: the remedy, and whether Ostler tries again by itself, even if no person has applied the remedy. */
 const refusals: Partial<Record<UpgradeRefusal, { todo: string; again: UpgradeHalt["again"] }>> = {
   AuthorityExternal: {
     todo: "renew the certificates where the key of the authority is, and copy them to the node",
@@ -33,7 +33,7 @@ export function isUntouched(outcome: UpgradeOutcome): boolean {
   return outcome.outcome === "Refused" && outcome.reason !== "RestartFailed";
 }
 
-/** Returns the halt after a failed attempt, after which Ostler tries again by itself. */
+/** Returns the halt for a failed attempt; Ostler ends this halt by itself and tries again. */
 export function failedRenewal(node: string, cause: string): UpgradeHalt {
   const message = `Failed to renew the certificates of control plane "${node}": ${cause}`;
   return { standing: { reason: "RenewalHalted", message }, again: "Later" };

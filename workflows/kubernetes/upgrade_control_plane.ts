@@ -31,10 +31,13 @@ export interface UpgradeMemory {
   fetched: string;
   /** When the run first asked for the slot that it waits for (epoch ms); null if it waits for none. */
   slotSince: number | null;
-  /** Whether the upgrade may have a slot, and when it has to be renewed (epoch ms). */
+  /** Whether the upgrade may have a slot, and when the slot has to be renewed (epoch ms). */
   mayHaveSlot: boolean;
   renewAt: number;
-  /** Whether the run has taken the slot for a control plane, or tries to, but has not begun to cordon or change it. */
+  /**
+   * Whether the run has taken the slot for a control plane or is trying to take it, but has not begun to cordon or
+   * change that control plane.
+   */
   isOnlyHeld: boolean;
 }
 
@@ -107,7 +110,7 @@ export async function finishControlPlane(work: UpgradeWork): Promise<End> {
   return undefined;
 }
 
-/** Ends the cordon of this upgrade. */
+/** Uncordons the control plane, if this upgrade has cordoned it. */
 async function uncordon({ object, controlPlane: { node, uid } }: OnControlPlane): Promise<void> {
   await act.ensureControlPlaneUncordoned.executeWithOptions({ summary: `Uncordon ${node}` }, [{ object, node, uid }]);
 }
@@ -176,8 +179,9 @@ async function prove(work: UpgradeWork, kubelet: boolean): Promise<End> {
 }
 
 /**
- * Takes the slot for a control plane; returns a halt if it got none. There is one slot for all control planes of the
- * cluster, which the runs of their groups take too, so that only one is out of service at a time.
+ * Takes the slot for a control plane; returns a halt if another holder has the slot or gets it first. All control
+ * planes of the cluster share one slot, which the rollouts of their ScalingGroups take too, so that only one control
+ * plane is out of service at a time.
  */
 export async function takeSlot(work: SlotWork): Promise<UpgradeHalt | undefined> {
   const { memory, controlPlane } = work;
@@ -205,7 +209,8 @@ async function askForSlot(
   const answer = await write.ensureSlotTaken.executeWithOptions({ summary }, [
     { pool: holder, machine, limit: 1, of: "ControlPlanes", until: now + lastsMs, ...asked },
   ]);
-  // Without the slot the holder is only in the queue; giving back the slot would end its place in the queue.
+  // If the slot was not taken, the holder only waits in the queue, and giving back the slot would remove it from the
+  // queue.
   memory.mayHaveSlot = answer.taken;
   memory.renewAt = answer.taken ? now + Math.min(renewMs, lastsMs / 2) : 0;
   return answer;
@@ -232,8 +237,8 @@ async function relieve(work: UpgradeWork, rules: Rules | undefined): Promise<End
     await report(savedStanding(node, seen.snapshot));
     return void await report(standing);
   }
-  // The slot is given back, because the problem may be the etcd member of another control plane, whose repair needs the
-  // slot.
+  // Unless the control plane is half upgraded, the slot is given back: the unhealthy etcd member may be on another
+  // control plane, whose repair needs the slot.
   if (isWhole) await release(work);
   const message = `Keeping control plane "${node}" unchanged: ${seen.doubts.join("; ")}`;
   return { standing: { reason: "EtcdInDoubt", message }, again: "Soon" };

@@ -22,7 +22,7 @@ export interface UpgradeHalt {
   again: "Soon" | "Later" | "Never";
 }
 
-/** A halt with the time of the next attempt. */
+/** A halt with the time of the next attempt; continue-as-new carries it to a run that may be of another version. */
 export interface HeldUpgrade {
   standing: UpgradeStanding;
   /** The uid of the control plane. */
@@ -37,7 +37,7 @@ export interface HeldUpgrade {
   until: number | null;
   /** Number of failed attempts in a row. */
   tries: number;
-  /** Whether the control plane ran the version in the first survey of the halt; absent before that survey. */
+  /** Whether the control plane ran the version in the first survey after the halt began; absent before that survey. */
   ranVersion?: boolean;
 }
 
@@ -98,7 +98,7 @@ const remedies: Record<UpgradeRefusal, string> = {
   RestartFailed: "restart the static pods of the node",
 };
 
-/** Returns the halt after a failed attempt, after which Ostler tries again by itself. */
+/** Returns the halt for a failed attempt; Ostler ends this halt by itself and tries again. */
 export function failed(node: string, cause: string): UpgradeHalt {
   const message = `Failed to upgrade control plane "${node}": ${cause}`;
   return { standing: { reason: "UpgradeHalted", message }, again: "Later" };

@@ -1,6 +1,6 @@
 /**
- * Evaluates the gates of a machine or of a wave. An inconclusive gate waits for a person, and is evaluated again at
- * scheduled times meanwhile.
+ * Evaluates the gates of a machine or of a wave. While a gate is inconclusive, the run waits for a person, and
+ * evaluates the gate again at scheduled times.
  */
 import { condition, isCancellation } from "@temporalio/workflow";
 import type { Gate, GateVerdict, PoolEvent, Unseen } from "../contracts/mod.ts";
@@ -29,7 +29,7 @@ interface Question extends Asked {
   gates: Gate[];
   /** Hash of the key and the gates, so that changed gates are evaluated from the start. */
   name: string;
-  /** Returns whether the answer is no longer needed: the gates were promoted, or the policy has other gates. */
+  /** Returns whether the answer is no longer needed: a person promoted the gates, or the policy changed them. */
   isOver: () => boolean;
 }
 
@@ -94,9 +94,9 @@ function gatesOf({ target: { rules } }: Seen<"target">, asked: Asked): Gate[] {
 }
 
 /**
- * Evaluates gates until none is inconclusive: again at scheduled times, because the measured system may be fixed or the
- * machine deleted meanwhile. The key stays the same, so that the Job of a gate does not run again. Returns undefined
- * when the answer is no longer needed.
+ * Evaluates the gates, and repeats that at scheduled times until none is inconclusive, because meanwhile the measured
+ * system may be fixed or the machine deleted. The key stays the same, so that the Job of a gate does not run again.
+ * Returns undefined when the answer is no longer needed.
  */
 async function evaluate(work: Work, question: Question): Promise<GateVerdict[] | undefined> {
   const { settings: { durations: { recheck } }, task, note } = work;
@@ -142,7 +142,8 @@ async function ask(
 }
 
 /**
- * Returns the key with the time of the last `retry` command, so that the gates are evaluated from the start after it.
+ * Returns the key with the time of the last `retry` command, so that the gates are evaluated from the start after each
+ * `retry`.
  */
 function keyOf({ people: { retriedAt } }: Seen<"people">, { key }: Pick<Asked, "key">): string {
   return [key, ...(retriedAt ? [retriedAt] : [])].join(" ");
@@ -153,7 +154,7 @@ function unclearOf(verdicts: GateVerdict[]): GateVerdict | undefined {
   return verdicts.find(({ outcome }) => outcome === "Inconclusive");
 }
 
-// Emits one Event for each inconclusive gate; later measurements are not reported again.
+// Emits one Event when a gate becomes inconclusive, and none for later inconclusive measurements of that gate.
 function noteDoubt({ task, note }: Work, { what, message }: { what: string; message: string }): void {
   const [before, isNews] = [task.doubt, !task.doubt.startsWith(what)];
   task.doubt = `${what}${message}`;

@@ -16,7 +16,7 @@ import { giveBackOutage, giveBackTime, type Job, type Work, type Worked } from "
 
 /**
  * Prepares a task that waits until a machine joins. Unless the machine already boots (`isIn`), the task admits it
- * first, and with `victim` also marks the machine that it replaces.
+ * first; if `victim` is set, the task also marks `victim` as the machine to be replaced.
  */
 export function prepareJoin(
   { settings, target, ...timed }: Worked,
@@ -126,7 +126,8 @@ async function recreate(work: Work, { machine, rung, evidence }: JoinFailure): P
   const next = isLast ? "no attempts left" : `recreating the machine, attempt ${attempt} of ${allowed}`;
   const message = `Machine "${machine}" did not pass join stage "${rung}": ${evidence}`;
   note({ is: "JoinFailed", message: `${message}; ${next}`, isLast });
-  // The machine with which `maxFailed` machines have failed is kept, so that a person can inspect it.
+  // Once the number of failed machines reaches `maxFailed`, the failed machine is kept, so that a person can inspect
+  // it.
   if (isLast && machines.failures >= (target.rules?.maxFailed ?? 1)) return { is: "FailedForGood", message };
   const { pool } = settings;
   await write.deleteMachine.executeWithOptions({ summary: `Recreate ${machine}` }, [{ pool, machine }]);

@@ -9,8 +9,8 @@ import type { Seen } from "../state/rollout.ts";
 import { unlessOver, type Work } from "./work.ts";
 
 /**
- * Returns whether the machines are control planes, so that etcd must be prepared before a drain. If not, the caller
- * must await nothing, because recorded histories of other pools have no such step.
+ * Returns whether the machines are control planes, so that etcd must be prepared before a drain. For other machines the
+ * caller must not await anything here, because the recorded histories of their pools have no such step.
  */
 export function needsRelief({ target: { desired } }: Seen<"target">): boolean {
   return desired?.isControlPlane === true;
@@ -31,8 +31,8 @@ export async function relieve(work: Work, member: Member): Promise<void> {
 }
 
 /**
- * Asks in attempts, each with a deadline, until the machine can be drained; reports when the inconclusive checks
- * change.
+ * Prepares etcd in attempts, each with a deadline, until the machine can be drained; reports when the inconclusive
+ * checks change.
  */
 async function untilRelieved(
   work: Work,
@@ -73,7 +73,10 @@ function orderFor(
   };
 }
 
-/** Asks once; returns undefined if a person accepted inconclusive checks or the policy changed meanwhile. */
+/**
+ * Makes one attempt to prepare etcd; returns undefined if a person accepted inconclusive checks or the policy changed
+ * meanwhile.
+ */
 async function askOnce(
   { settings: { pool }, target, people }: Work,
   order: RelieveOrder,

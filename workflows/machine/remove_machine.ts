@@ -98,8 +98,8 @@ async function deleteIll(
   task.until = Date.now() + durations.gone;
   try {
     await write.deleteMachine.executeWithOptions({ summary: `Replace unhealthy ${id}` }, [
-      // Only a machine that was NotReady is kept if it is Ready again: a machine that is replaced because of a
-      // condition may be Ready all the time.
+      // `ifNotReady` keeps a machine that has become Ready again. It is set only for a machine that was NotReady,
+      // because a machine that is replaced for another condition may be Ready all the time.
       {
         pool,
         machine: id,

@@ -10,13 +10,13 @@ import { troubleOf } from "../state/trouble.ts";
 /** The parts of the state that a task reads. */
 type Read = Seen<"settings" | "target" | "people" | "waves" | "machines" | "memory">;
 
-/** The parameters of a task: the state to read, its own record, and `note`, which records events and the outcome. */
+/** The parameters of a task: the state to read, the record of the task, and `note`, which reports the task's events. */
 export interface Work extends Read {
   readonly task: Task;
   readonly note: (event: TaskEvent) => void;
 }
 
-/** The parts of the state that tasks read, and those that their reports change. */
+/** The parts of the state that tasks read, and the parts that the events and outcomes of tasks change. */
 export type Worked = Read & Applied;
 
 /** The record of a task, and its work, which ends with an outcome. */
@@ -26,8 +26,8 @@ export interface Job {
 }
 
 /**
- * Begins a task, unless `job` is undefined or the same task is running. Applies its reports to the state, and wakes the
- * main loop at its end.
+ * Begins a task, unless `job` is undefined or the same task is running. Applies the task's events and outcome to the
+ * state, and wakes the main loop when the task ends.
  */
 export function begin(rollout: Worked, job: Job | undefined): void {
   if (!job) return;
@@ -53,8 +53,8 @@ export function begin(rollout: Worked, job: Job | undefined): void {
   void scope.run(untilDone).catch((error: unknown) => finish(noteFailure({ tasks, loop }, task, error)));
 }
 
-// Begins the work once the task was reported. If an outage delays the report, the delay does not count against the
-// machine's deadlines.
+// Begins the work once the run has reported the task on the Rollout. If an outage delays the report, the delay does not
+// count against the machine's deadlines.
 async function onceTold(
   tasks: Seen["tasks"],
   work: Work,
@@ -66,7 +66,8 @@ async function onceTold(
   return await run(work);
 }
 
-// An internal error must end the reconcile, not the process: the main loop throws it again.
+// Records the failure of a task. The main loop throws an internal error again, so that the error ends the reconcile and
+// not the process.
 function noteFailure({ tasks, loop }: Part<"tasks" | "loop">, task: Task, error: unknown): "Mishap" | "Undone" {
   if (isCancellation(error)) return "Undone";
   const trouble = troubleOf(error);
@@ -103,8 +104,8 @@ export async function unlessOver<T>(isOver: () => boolean, work: () => Promise<T
 }
 
 // Extends deadlines: an outage that delays an order to a machine must not shorten the time that the machine has.
-// Callers catch errors themselves, because a function around their order would change the sequence of events in
-// recorded histories.
+// Callers catch errors themselves, because a wrapper function around their orders would change the sequence of events
+// in recorded histories.
 
 /** An order that takes longer than this (ms) counts as delayed. */
 const promptMs = 5_000;
@@ -120,8 +121,8 @@ export function giveBackTime({ note }: Work, { begun, error }: { begun: number; 
 }
 
 /**
- * Extends the machine's deadlines by the time of a failed activity that orders and then waits, if no worker took it or
- * the API was unavailable.
+ * Extends the machine's deadlines by the duration of a failed activity that gives an order and then waits, if no worker
+ * process took the activity or the API was unavailable.
  */
 export function giveBackOutage(work: Work, { begun, error }: { begun: number; error: unknown }): void {
   if (troubleOf(error).kind === "unreachable") giveBackTime(work, { begun, error });

@@ -15,8 +15,8 @@ import { upgradeKubernetes } from "../upgrade_kubernetes.ts";
 const pauseMs = 300_000;
 
 /**
- * Starts the run that upgrades Kubernetes, again whenever a survey requires it. After continue-as-new, the new parent
- * finds a running upgrade by its workflow ID.
+ * Starts the run that upgrades Kubernetes, and starts another one whenever a survey requires an upgrade again. After
+ * continue-as-new, the new run of the parent finds a running upgrade by its workflow ID.
  */
 export class UpgradeRun {
   /** Whether the upgrade was started or signaled since the last change of the NodeVersion. */
@@ -27,7 +27,7 @@ export class UpgradeRun {
   isCancelled = false;
   readonly #object: ClusterObject;
   #isRunning = false;
-  /** Earliest time of the next start without a change (epoch ms). */
+  /** Earliest time of the next start if the NodeVersion does not change before (epoch ms). */
   #startsAt = 0;
 
   constructor(object: ClusterObject) {
@@ -35,8 +35,8 @@ export class UpgradeRun {
   }
 
   /**
-   * Starts the run if none is running, or signals the running one that the NodeVersion changed. Does nothing if the
-   * NodeVersion has not changed since the last call, and the run is running or the pause after it is not over.
+   * Starts the run if none is running, or signals the running one that the NodeVersion changed. If the NodeVersion has
+   * not changed since the last call, does nothing while the run is running, and during the pause after its end.
    */
   async keep(): Promise<void> {
     if (this.isTold && (this.#isRunning || Date.now() < this.#startsAt)) return;

@@ -90,8 +90,8 @@ function admitHeld(admission: Admission, open: boolean): Admissions {
   return { steps, isSpent: false };
 }
 
-// Returns how many new machines may be admitted in place of missing ones. While the rollout is paused, these are only
-// the machines for unhealthy ones that were already removed.
+// Returns how many new machines may be admitted in place of missing ones: normally any number. While the rollout is
+// paused, only as many as unhealthy machines were removed; for a quarantined change, none.
 function mostMissing(situation: Situation): number {
   if (!holdsAll(situation)) return Infinity;
   return situation.quarantined && !situation.rollingBack ? 0 : situation.repaired?.length ?? 0;

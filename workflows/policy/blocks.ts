@@ -1,4 +1,4 @@
-/** Reasons why nothing more begins, the strongest first. */
+/** The reasons why no further machine is replaced or repaired, the most important first. */
 import type { Member, PoolSnapshot, Rules } from "../contracts/mod.ts";
 import { type Census, isIdle } from "./census.ts";
 import { counted } from "./counted.ts";
@@ -53,8 +53,8 @@ function windowBlock({ rules, now, usual }: Situation): Blocked | undefined {
   const next = opens === null ? "no later window is known" : `the next window opens at ${iso(opens)}`;
   if (!open) return block("OutsideWindow", `Outside the maintenance windows; ${next}`, opens);
   if (opened === null || closes === null || usual === null) return undefined;
-  // A replacement that is longer than a window begins when the window opens; otherwise none would ever run, and no new
-  // duration would be measured.
+  // A replacement that takes longer than a window begins when the window opens; otherwise no replacement would ever
+  // begin, and no new duration would be measured.
   if (now + Math.min(usual, mostOfWindow * (closes - opened)) <= closes) return undefined;
   const minutes = Math.ceil(usual / 60_000);
   const message = `A replacement takes up to ${minutes}m, but the window closes at ${iso(closes)}; ${next}`;
@@ -116,7 +116,7 @@ function protectedBlock(waits: string[]): Blocked {
   return block("ProtectedRemain", `The cloud protects the remaining outdated machines: ${named(waits)}; ${remedy}`);
 }
 
-/** Milliseconds until the next plan, because no event of the pool reports the end of an upgrade. */
+/** Milliseconds until the run plans again, because no event of the pool reports the end of an upgrade. */
 const upgradeMs = 60_000;
 
 function upgradeBlock(upgrading: string[], now: number): Blocked {

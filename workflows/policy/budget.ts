@@ -58,7 +58,7 @@ function outOf({ updatesBegun = {} }: Situation): number {
   return Object.values(updatesBegun).filter(({ isOut }) => isOut).length;
 }
 
-/** Returns whether the budget permits the replacement of one more machine. */
+/** Returns whether the budget permits the replacement of this machine, in addition to the steps already in progress. */
 export function hasRoomFor({ total, changing, ill }: Budget, victim: Member): boolean {
   return (victim.ill ? changing : changing + ill) < total;
 }

@@ -4,29 +4,53 @@ import type { SupplierView } from "./supplier.ts";
 import type { Situation } from "./turn.ts";
 
 export interface Census {
-  /** Machines that have an instance or may get one: leaving machines count, new machines that are held do not. */
+  /**
+   * Number of machines that have an instance or may get one. Machines being deleted count; new machines that Ostler
+   * holds before they boot do not.
+   */
   booted: number;
-  /** `booted` without the machines that are leaving. */
+  /** `booted` without the machines being deleted. */
   staying: number;
   /**
    * Number of machines that may exist above the replicas; if 0, a replacement begins with the drain of the old machine.
    */
   room: number;
-  /** Maximum number of machines. */
+  /**
+   * Maximum of `booted`: the replicas plus `room`, and one more for each one of them that is set aside, if the owner then
+   * creates an extra machine.
+   */
   most: number;
-  /** Machines that the owner is expected to create, possibly of an old template, and that boot without admission. */
+  /**
+   * Number of machines that their owner is expected to create, possibly of an old
+   * template, and that boot without being admitted by Ostler.
+   */
   owed: number;
-  /** Machines of the target template that were admitted or exist. */
+  /**
+   * Number of machines that are updated or whose update has begun: machines of the target template that are not held,
+   * admitted machines, and machines being updated in place.
+   */
   started: number;
-  /** Machines that were admitted, or boot without admission, and have not passed their gates yet. */
+  /**
+   * Number of machines that have not passed their gates yet: new machines that were admitted or boot without admission,
+   * and machines being updated in place.
+   */
   joins: number;
-  /** Ready machines among `joins`; the owner may already have removed a machine for each. */
+  /**
+   * Number of machines among `joins` that are Ready; for each of them, the owner may already have removed an old
+   * machine.
+   */
   unproven: number;
-  /** Leaving machines, without those set aside, for which the current wave waits. */
+  /**
+   * Number of machines being deleted for which the current wave waits; machines set aside, which could not be drained,
+   * do not count.
+   */
   going: number;
-  /** Leaving machines, without those set aside, whose drain has begun. */
+  /**
+   * Number of machines being deleted that are being drained or that Ostler does not hold; machines set aside, which
+   * could not be drained, do not count.
+   */
   draining: number;
-  /** Leaving machines that Ostler holds and has not begun to drain. */
+  /** Number of machines being deleted that Ostler holds and has not begun to drain. */
   idle: number;
   /** Old machines that are chosen to be replaced but are not being deleted yet. */
   chosen: Set<string>;
@@ -34,7 +58,10 @@ export interface Census {
   onlyKeptRemain: boolean;
 }
 
-/** Counts the machines; the pool snapshot may be older than the steps that the run has begun. */
+/**
+ * Counts the machines, including the effects of steps that the run has begun, because the pool snapshot may be older
+ * than these steps.
+ */
 export function censusOf(situation: Situation): Census {
   const { pool, busy, setAside, supplier, desired } = situation;
   const { counts } = pool;
@@ -54,7 +81,8 @@ export function censusOf(situation: Situation): Census {
     started: counts.updated - updatedHeld(situation) + admitted + pool.old.filter(isUpdating(situation)).length,
     joins: coming.size,
     unproven: [...coming].filter((id) => !seen.has(id)).length,
-    // Without room an old machine is removed first; machines that wait for their drain do not delay the wave.
+    // If no machine may exist above the replicas, an old machine is removed before a new one joins. Old machines that
+    // wait for their drain then do not delay the wave.
     going: room === 0 ? leaving - idle : leaving,
     draining: leaving - idle,
     idle,
@@ -73,12 +101,15 @@ export function isIdle({ busy, setAside }: Situation, { id, held }: Member): boo
   return held && !busy.leaving.includes(id) && !setAside.includes(id);
 }
 
-/** Returns a test for machines that are being updated in place, including those without a task since a restart. */
+/**
+ * Returns a test for machines that are being updated in place, including those that have had no task since a restart.
+ */
 export function isUpdating({ busy, updatesBegun = {} }: Situation): (member: Pick<Member, "id">) => boolean {
   return ({ id }) => id in updatesBegun || (busy.updating?.includes(id) ?? false);
 }
 
-// Excludes machines in `booting` whose template was abandoned, because these count as old machines.
+// Returns the ids of the machines that `joins` counts. Excludes machines in `booting` whose template was abandoned,
+// because these count as old machines.
 function comingIds({ pool, busy, booting, updatesBegun = {} }: Situation): Set<string> {
   const waiting = new Set(pool.waiting.filter(({ id }) => !busy.joining.includes(id)).map(({ id }) => id));
   const others = new Set(pool.old.concat(pool.leaving).map(({ id }) => id));
@@ -95,9 +126,9 @@ function updatedHeld({ pool }: Situation): number {
 function chosenIds(situation: Situation): Set<string> {
   const { pool, busy } = situation;
   const isNext = nextOf(situation);
-  // A new machine may have a mark until it has passed its gates. Such a machine is not counted as chosen: it is in
-  // phase Held before it boots, and is not held after that. Machines that are updated in place are never chosen to be
-  // replaced.
+  // A new machine may be marked for removal until it has passed its gates. Such a machine is not counted as chosen: it
+  // is in phase Held before it boots, and is not held after that. Machines that are updated in place are never chosen
+  // to be replaced.
   if (!situation.supplier.capabilities.updates.includes("Replace")) return new Set();
   const chosen = (member: Member): boolean =>
     member.phase !== "Held" && isNext(member) &&

@@ -7,10 +7,10 @@ import { surplus, victimsOf } from "./order.ts";
 import { machinesOf, type Situation, type Step } from "./turn.ts";
 
 /**
- * Returns the machines to uncordon and unmark: those with a mark or hold of an earlier change, and marked ones that are
- * now skipped or kept. Of the latter, returns at most the number of chosen machines that no new machine will replace. A
- * new machine may keep a mark until it has passed its gates: if its template is abandoned meanwhile, the owner removes
- * it rather than a machine that serves.
+ * Returns the machines to uncordon and unmark: all with a mark or hold of an earlier change, then marked machines that
+ * are now skipped or kept. Returns at most as many skipped and kept machines as there are chosen machines that no new
+ * machine will replace. Leaves the mark on new machines that have not passed their gates: if their template is
+ * abandoned meanwhile, the owner removes them rather than machines that serve.
  */
 export function sparesOf(situation: Situation, census: Census, updates: readonly Step[]): Step[] {
   const { pool, busy, booting, skipped, supplier } = situation;
@@ -98,7 +98,7 @@ function paced(
   let out = Math.max(0, desired.replicas - serving);
   let begun = census.started + Math.max(0, desired.replicas - census.staying - census.idle);
   const old = running.filter(isOld).filter((member) => {
-    // An unhealthy machine was out before, so its drain takes nothing more of the budget.
+    // An unhealthy machine was out of service before its drain, so the drain takes nothing more of the budget.
     if (!open || begun >= upTo || out - (member.ill ? 1 : 0) >= budget.total) return false;
     begun += 1;
     if (!member.ill) out += 1;

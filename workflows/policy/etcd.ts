@@ -18,7 +18,10 @@ export function isLostMember(pool: Pick<PoolSnapshot, "etcd">, machine: string):
   return isItsOwn && !isEtcdInDoubt(pool, machine);
 }
 
-/** Returns the pool without the etcd problems whose exact text a person accepted; a changed text counts again. */
+/**
+ * Returns the pool without the etcd problems that a person accepted, identified by their exact text; a problem whose
+ * text has changed is not left out.
+ */
 export function withoutTaken(pool: PoolSnapshot, taken: readonly string[]): PoolSnapshot {
   const { etcd } = pool;
   if (!etcd || taken.length === 0) return pool;

@@ -11,9 +11,9 @@ export function inPlaceOf(rules: Pick<Rules, "inPlace"> | undefined): InPlaceRul
   return { ...defaultInPlace, ...rules?.inPlace };
 }
 
-/** Maximum number of attempts to stage on a machine that refuses for a temporary reason. */
+/** Maximum number of attempts to stage an image on a machine that refuses the image for a temporary reason. */
 const maxAttempts = 5;
-/** Temporary reasons, which may be gone at the next attempt; all other reasons last. */
+/** Temporary reasons of a refusal, which may be gone at the next attempt; all other reasons are lasting. */
 const passing: readonly string[] = ["PullStalled", "DriverFailed"];
 /** An unreachable registry proves nothing about the image, so staging is retried until its deadline. */
 const unreachable = "RegistryUnreachable";
@@ -53,8 +53,8 @@ export function stillNews(
 }
 
 /**
- * Returns the snapshot with recent results applied: updated machines count as updated, so that a wave updates no more
- * machines than it may.
+ * Returns the snapshot with recent results applied. Machines whose update has just ended count as updated, so that a
+ * wave updates no more machines than it may.
  */
 export function withLately(
   pool: PoolSnapshot,
@@ -76,7 +76,7 @@ export function withLately(
   return {
     ...pool,
     old,
-    // A machine with a recent result was uncordoned, or stays cordoned on purpose.
+    // A machine with a recent result is not stale: it was uncordoned, or stays cordoned on purpose.
     stale: pool.stale.filter((member) => of(member) === undefined),
     counts: {
       ...counts,

@@ -7,8 +7,8 @@ import type { Census } from "./census.ts";
 /** An iterator over the old machines that may be replaced next. */
 export interface Victims {
   /**
-   * Returns the next old machine that fits and that the zone rules allow, each at most once; null if none may be
-   * replaced now.
+   * Returns the next old machine for which `fits` is true and that the zone rules allow; never returns a machine twice.
+   * Null if no machine may be replaced now.
    */
   take(fits: (member: Member) => boolean): Member | null;
   /** Returns the next old machine regardless of zones; null if none remains. */
@@ -54,7 +54,7 @@ function reusableOf(situation: Situation, census: Census): Member[] {
   return chosen.slice(0, surplus(situation, census)).filter((each) => !isKept(situation, each));
 }
 
-/** Returns how many more machines are chosen than new machines will replace. */
+/** Returns the number of chosen machines that no new machine will replace. */
 export function surplus({ desired }: Situation, { chosen, staying }: Census): number {
   return chosen.size - Math.min(chosen.size, Math.max(0, staying - desired.replicas));
 }

@@ -57,8 +57,8 @@ function evaluate(given: Situation): { turn: Omit<Turn, "blocked">; blocks: Bloc
   return { turn: { steps, wave: wave.state, converged, waitsFor, lookAgainAt }, blocks };
 }
 
-// Returns whether the blocks of a rollout matter. Repairs and scaling are not a rollout, so windows and approvals do
-// not block them.
+// Returns whether the blocks of a rollout, such as windows and approvals, apply. They do not block repairs and scaling,
+// which are not a rollout.
 function isUnfinished({ pool, paused, quarantined, rolled }: Situation, wave: WaveLook): boolean {
   return pool.counts.old > 0 || pool.waiting.length > 0 || (rolled && !wave.done) || paused || quarantined;
 }

@@ -3,15 +3,15 @@
  * as pure functions: the only part of a backend that the planner knows. Waves, windows, budgets, blocks and gates are
  * the same for all backends; these functions are the only difference.
  *
- * A new machine that waits to be admitted (phase Held) may be a machine that exists and is held, or a pending record
- * with a token, which admission turns into an order. The planner treats both alike.
+ * A new machine that waits to be admitted (phase Held) may already exist and be held, or may be only a pending record
+ * with a token: then its admission orders the machine from the cloud. The planner treats both alike.
  */
 import type { Desired, Member, PoolKind, PoolSnapshot } from "../contracts/mod.ts";
 
 /** How a machine can be updated to a new template. */
 type Update = "Replace" | "InPlace";
 
-/** Capabilities of a backend; the planner uses no others. */
+/** The only capabilities of a backend that the planner uses. */
 interface Capabilities {
   readonly updates: readonly Update[];
   /**
@@ -20,8 +20,8 @@ interface Capabilities {
    */
   readonly removal: "ByItself" | "WhenTold";
   /**
-   * Whether the owner creates an extra machine for each machine set aside; otherwise the machines set aside use up the
-   * surge.
+   * Whether the owner creates an extra machine for each machine that Ostler set aside because it could not be drained;
+   * otherwise the machines set aside use up the surge.
    */
   readonly makesUpForAside: boolean;
 }
@@ -70,8 +70,8 @@ export interface Supplier {
    */
   nextOf(mayGo: readonly Member[]): (member: Member) => boolean;
   /**
-   * Returns whether enough machines are Ready and have passed their gates to release the leaving ones, even if the
-   * owner then removes others by its own rules.
+   * Returns whether enough machines are Ready and have passed their gates to release the leaving machines, even if the
+   * owner then removes machines other than these by its own rules.
    */
   isEnoughReady(view: SupplierView): boolean;
   /** Returns the next step of the owner; `old` is ordered from the oldest batch to the youngest. */
@@ -154,8 +154,9 @@ function sum(batches: readonly Batch[], of: (batch: Batch) => number): number {
   return batches.reduce((total, each) => total + of(each), 0);
 }
 
-// A scaling group of a cloud keeps as many machines as its size, replaces lost machines with the template that it boots
-// now, and removes none by itself. A missing machine counts as pending until Ostler orders it from the cloud.
+// A scaling group of a cloud keeps as many machines as its size. It boots new machines from its current template in
+// place of lost ones, and removes no machine by itself. A missing machine counts as pending until Ostler orders it from
+// the cloud.
 
 /** Rules of a scaling group; `surge` is the difference between its maximum size and the replicas. */
 export const scalingGroup: Supplier = {

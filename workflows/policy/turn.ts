@@ -1,4 +1,4 @@
-/** Input and output of the planner, which runs, `ostler plan` and simulations share. */
+/** Input and output of the planner, which workflow runs, `ostler plan` and simulations share. */
 import type {
   Amount,
   Boot,
@@ -26,7 +26,7 @@ export interface Situation {
     joining: string[];
     leaving: string[];
     repairing: string[];
-    /** Machines to be replaced by a machine that is joining; a pool snapshot may be older than their mark. */
+    /** Old machines that a joining machine will replace; the pool snapshot may not show their marks yet. */
     victims?: string[];
     /** Machines that fetch their image, and machines that are updated in place. */
     staging?: string[];
@@ -35,8 +35,8 @@ export interface Situation {
   /** Updates in place that have begun, by machine; after a restart some of them have no running task. */
   updatesBegun?: Readonly<Record<string, Updating>>;
   /**
-   * Machines that began to boot and have not passed their gates yet; the Ready machines of `pool` among them are
-   * unproven.
+   * Machines that began to boot and have not passed their gates yet. The Ready machines of `pool` among them are
+   * unproven: they do not count as Ready.
    */
   booting: Record<string, Boot>;
   /** Whether this rollout has had old machines; only then waves count. */
@@ -45,8 +45,8 @@ export interface Situation {
   /** The waves and the replicas that `wave` refers to, if they may differ from `rules` and `desired`. */
   countedBy?: WaveCount | undefined;
   /**
-   * For each failed machine that is recreated: the number of the next attempt, which one of the next admitted machines
-   * gets.
+   * Numbers of the next attempts, one for each failed machine that is recreated. Each of the next admitted machines
+   * gets one of these numbers.
    */
   retries: number[];
   skipped: string[];
@@ -79,7 +79,7 @@ export type Step =
   | { kind: "repair"; machine: Member }
   /** Make a machine fetch its image, before any of its workload is stopped. */
   | { kind: "stage"; machine: Member }
-  /** Update a machine in place; a resumed update began before and has its slot. */
+  /** Update a machine in place. A resumed update began earlier and already has its slot of the shared budget. */
   | { kind: "update"; machine: Member; isResumed: boolean }
   /** Evaluate the gates of the wave, because all its machines are updated. */
   | { kind: "gates"; wave: number; upTo: number };
@@ -148,7 +148,8 @@ export function usualReplacement({ join, leave }: { join: number[]; leave: numbe
   return Math.round((usually(join) + usually(leave)) * 1000);
 }
 
-// A replacement that was delayed for hours is not typical, even among few samples.
+// Returns the 90th percentile of the samples, but of more than two samples never the slowest: a replacement that was
+// delayed for hours is not typical.
 function usually(samples: readonly number[]): number {
   const sorted = [...samples].sort((a, b) => a - b);
   const most = sorted.length > 2 ? Math.min(sorted.length - 1, Math.ceil(0.9 * sorted.length)) : sorted.length;

@@ -31,7 +31,8 @@ export function updatesOf(situation: Situation, room: Room): Updates {
   if (!situation.supplier.capabilities.updates.includes("InPlace")) return { steps: [], isSpent: false };
   const resumed = resumedOf(situation);
   if (!room.open) return { steps: resumed, isSpent: false };
-  // Resumed machines that are not in `updatesBegun` are out of service too, but the budget does not count them yet.
+  // All resumed machines are out of service, but the budget does not yet count those that are missing in
+  // `updatesBegun`.
   const { updatesBegun = {} } = situation;
   const uncounted = resumed.filter(({ machine }) => !(machine.id in updatesBegun)).length;
   const budget = { ...room.budget, changing: room.budget.changing + uncounted };

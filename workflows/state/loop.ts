@@ -18,7 +18,7 @@ export interface Loop extends CarriedLoop {
   nudgedFor: string | undefined;
   /** When a change was last reported (epoch ms). */
   stirredAt: number;
-  /** The newest generation that was reported; 0 for none. */
+  /** The newest generation of the pool's object that a signal reported; 0 for none. */
   announced: number;
   mishaps: Mishap[];
   /** A task has reached its next step, which must be reported but needs no read. */
@@ -74,7 +74,7 @@ export function nudge(loop: Loop): void {
   loop.nudgedFor = undefined;
 }
 
-/** Makes the main loop report the current steps, which changes nothing that it would plan. */
+/** Makes the main loop report the current steps, without another read or plan. */
 export function noteStage(loop: Loop): void {
   loop.hasNewStage = true;
 }
@@ -107,7 +107,8 @@ export function noteAnnounced(
 }
 
 /**
- * Forgets the failures of tasks of the previous change, and begins to measure anew since when the pool is unchanged.
+ * Forgets the failures of tasks of the previous change, and restarts the measurement of how long the pool has been
+ * unchanged.
  */
 export function beginLoop(loop: Loop): void {
   loop.mishaps = [];

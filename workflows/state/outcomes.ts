@@ -15,16 +15,16 @@ import type { Task } from "./tasks.ts";
 
 /** An event of a running task, recorded before its next step, so that a restart continues there. */
 export type TaskEvent =
-  /** The task could not act for `ms`, which no deadline of its machine counts. */
+  /** The task could not act for `ms`; no deadline of its machine counts this time. */
   | { is: "Delayed"; ms: number }
   /** The task began its next step; the main loop reports the step without another read. */
   | { is: "Stepped"; step: Task["step"]; until?: number }
   /**
-   * The task now waits for something else; the main loop reads the pool again, and reports the wait and the Event in
-   * `news`.
+   * The task now waits for another condition than before; the main loop reads the pool again, and reports the wait and
+   * the Event in `news`.
    */
   | { is: "Waits"; news?: PoolEvent }
-  /** Only emits an Event. */
+  /** The task emits an Event; nothing else changes. */
   | { is: "Told"; news: PoolEvent }
   /** Gates are being evaluated; null once they have a result. */
   | { is: "GatesAsked"; asked: AskedGates | null }
@@ -33,7 +33,7 @@ export type TaskEvent =
   | JoinEvent
   /** Ostler begins to delete an unhealthy machine. */
   | { is: "RepairOrdered" }
-  /** The machine stays after all. */
+  /** The unhealthy machine is not deleted after all. */
   | { is: "RepairDropped" }
   | UpdateEvent;
 
@@ -49,13 +49,13 @@ export type UpdateEvent =
   | { is: "BootOrdered"; boot: NonNullable<Updating["boot"]> }
   | { is: "CameBack" }
   | { is: "SoakBegan"; until: number }
-  /** The image failed on the machine; too many failures stop the pool. */
+  /** The image failed on the machine; too many such failures stop the rollout of the pool. */
   | { is: "UpdateFailed"; reason: UpdateFailureType; message: string; at: number }
   /** The update failed, and the machine has to be replaced. */
   | { is: "Doomed"; replacing: Replacing }
   | { is: "ReplacementOrdered" }
   | { is: "ReplacementDeleted" }
-  /** The machine stays after all. */
+  /** The machine is not replaced after all. */
   | { is: "ReplacementDropped" };
 
 /** How a task ended; each kind of task has its own outcomes. */
@@ -69,7 +69,7 @@ export type JoinOutcome =
   | { is: "Dropped" }
   /** Too many machines failed: this one is kept for inspection, and its change is given up. */
   | { is: "FailedForGood"; message: string }
-  /** The machine is deleted; with `attempt`, the next new machine is its next attempt. */
+  /** The machine is deleted; if `attempt` is set, the next new machine counts as the attempt of that number. */
   | { is: "Recreated"; attempt?: number };
 
 export type RemovalOutcome = { is: "Removed"; drainedSeconds: number } | Unchanged;

@@ -34,7 +34,10 @@ export function isGivenUp(rollout: Seen<"machines" | "memory" | "target">): bool
   return memory.rollback ? !isLastGood(target, memory) : isQuarantined(rollout);
 }
 
-/** Stops admitting machines of this change; with `onFailure: Rollback`, the pool rolls back to the last good change. */
+/**
+ * Stops admitting machines of the desired change; with `onFailure: Rollback`, the pool rolls back to the last good
+ * change.
+ */
 export function giveUp(rollout: GivingUp, { reason, message }: { reason: string; message: string }): void {
   const { target, memory, machines, loop, view } = rollout;
   // A failure of the last good change does not prove that change bad, so the run halts without a quarantine.

@@ -31,7 +31,7 @@ export function recordReplacement(
 
 /**
  * Records that a machine is gone; only an old machine that was being drained counts as replaced. `drained` is how many
- * seconds its drain took; if absent, the time since its start counts.
+ * seconds its drain took; if absent, the time since the start of the drain counts.
  */
 export function recordGone(
   { target, machines, records, memory }: Seen<"target"> & Part<"machines" | "records" | "memory">,

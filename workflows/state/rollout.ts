@@ -64,7 +64,7 @@ export function beginChange(
     & Seen<"memory">,
   { specHash, templateHash, stamp }: Spec & Pick<Desired, "stamp">,
 ): void {
-  // Machines stay skipped only if Ostler changed the template with its stamp, and no person changed it too.
+  // Machines that a person skipped stay skipped only if Ostler alone changed the template, which the stamp shows.
   const isStamped = target.stamped === true || (target.stamped !== false && target.stamped === stamp);
   const isBack = memory.rollback !== null;
   if (!isBack && target.change !== "") target.startedAt = Date.now();

@@ -18,14 +18,14 @@ export interface Task {
   blockers: Blocker[];
   /** Why the gates are inconclusive; empty once they have a result, or a person has sent promote or retry. */
   doubt: string;
-  /** The condition that an Event last reported as what the machine waits for. */
+  /** The condition for which the machine waits, as the last Event reported it. */
   told?: string;
   /** For a control plane to be removed: the inconclusive etcd checks, until they pass or a person sends promote. */
   etcdDoubts?: string[];
 }
 
 export interface Tasks {
-  /** By kind and subject. */
+  /** The running tasks; each key consists of the kind and the subject. */
   running: Record<string, Task>;
   /** Subjects whose tasks ended after the last read of the machines began, so that the read may not show the result. */
   justEnded: string[];
@@ -54,8 +54,8 @@ export function addTask({ running }: Tasks, task: Task): CancellationScope | und
 }
 
 /**
- * Removes a task that has ended. If its work is not done, its times stop. Returns CalledOff if the task was cancelled
- * and removed before.
+ * Removes a task that has ended. If its work is not done, records since when no task works on its subject. Returns
+ * CalledOff if the task was cancelled and removed before.
  */
 export function endTask(tasks: Tasks, task: Task, isDone: boolean): "Ended" | "CalledOff" {
   tasks.justEnded.push(task.subject);

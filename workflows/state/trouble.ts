@@ -56,7 +56,7 @@ export function troubleOf(error: unknown): Trouble {
   const type = cause.type ?? "";
   if (type in moot) return { kind: "replan" };
   if (type in halting) return { kind: "halt", reason: type, message: cause.message };
-  // A worker of another version may not know the activity yet.
+  // A worker of another version of Ostler may not know the activity yet, which fails with NotFoundError.
   if (outOfReach.includes(type)) return { kind: "unreachable", message: cause.message };
   const reason: BugType = "InternalError";
   return { kind: "halt", reason, message: `Activity failed with error type "${type}": ${cause.message}` };

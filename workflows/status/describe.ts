@@ -160,7 +160,8 @@ function sentence({ reason, message, until }: Blocked): Pick<Standing, "reason" 
   return { reason, message, ...(until === null ? {} : { until }) };
 }
 
-// The reason of the failure is more useful than the fact that the change is in quarantine.
+// Returns the status of a change in quarantine. It names the reason of the failure, which is more useful than the fact
+// of the quarantine.
 function quarantined(
   { memory, target: { desired }, machines: { failed } }: Seen<"memory" | "target" | "machines">,
   blocked: Blocked,

@@ -28,7 +28,8 @@ function numbers({ phase, reason, counts, eta, failedMachines }: Progress): stri
   return [`${bar(updated, desired)} ${told}${eta && isForeseen ? `; expected to end about ${moment(eta)}` : ""}`];
 }
 
-// Machines that wait for admission belong to the new template, but do not run it yet.
+// Returns the number of updated machines that are Ready. `updated` also counts machines that wait for admission: they
+// belong to the new template, but do not run it yet.
 function updatedOf({ updated, updatedReady = updated }: NonNullable<Progress["counts"]>): number {
   return updatedReady;
 }

@@ -38,10 +38,10 @@ export async function converge(
       ...(isNews ? { history: historyEntry(rollout, "Converged") } : {}),
     });
   } catch (error) {
-    Object.assign(memory, { lastGood, lastRollback }); // else the retry would report no change
+    Object.assign(memory, { lastGood, lastRollback }); // otherwise the retry would find no change to report
     throw error;
   }
-  waves.rolled = false; // reported: an event from now on leads to a reconcile that is not a rollout
+  waves.rolled = false; // the rollout is reported: a reconcile after this is not part of it
   return ended(rollout, "Converged");
 }
 
@@ -150,8 +150,8 @@ async function seeTarget({ settings: { pool }, target }: Seen<"settings"> & Part
 }
 
 /**
- * A snapshot lists at least this many machines of each group, so fewer machines to release mean that it lists all of
- * them.
+ * Each list of a snapshot, such as `old`, contains at least this many machines if the pool has them. So if fewer
+ * machines are found to release, the snapshot lists all of them.
  */
 const namedAtLeast = 50;
 
@@ -187,7 +187,8 @@ export async function releaseAll(
 function boundIn(pool: PoolSnapshot, { draining }: Part<"machines">["machines"]): string[] {
   const all = [...pool.old, ...pool.stale, ...pool.leaving];
   const ours = all.filter(({ phase, marked, held }) => phase !== "Held" && (marked || held)).map(({ id }) => id);
-  // A machine that is drained because it is unhealthy, and is not being deleted, has only Ostler's cordon.
+  // A machine that is drained because it is unhealthy, and is not being deleted yet, has no mark or hold of Ostler,
+  // only its cordon.
   const cordoned = Object.keys(draining).filter((machine) => !pool.leaving.some(({ id }) => id === machine));
   return [...new Set([...ours, ...cordoned])];
 }

@@ -16,8 +16,8 @@ import { halt } from "./halt.ts";
 const pauses = { atFirst: 2_000, later: 15_000, after: 20_000 };
 
 /**
- * Returns whether a new template may change the image under a policy that keeps machines. If not, the caller must await
- * nothing, because recorded histories have no such step.
+ * Returns whether a new template may change the image under a policy that keeps machines. If this returns false, the
+ * caller must not await anything, because recorded histories contain no such step.
  */
 export function isToKeep(
   { settings: { pool }, target, memory: { lastGood, rollback } }: Seen<"settings" | "target" | "memory">,
@@ -33,7 +33,7 @@ export function isToKeep(
 /**
  * Prevents the new image from replacing machines. Returns GoOn once that is done or not needed. Returns LookAgain until
  * machine-controller has observed the change that keeps the machines, so that nothing begins before. If the machines
- * cannot be kept, halts with onImageChange InPlace, and otherwise returns GoOn, so that they are replaced.
+ * cannot be kept, halts if `onImageChange` is InPlace; otherwise returns GoOn, so that the machines are replaced.
  */
 export async function keepMachines(
   rollout: Telling & Part<"target">,

@@ -18,7 +18,7 @@ export async function answerMishaps(
   return "LookAgain";
 }
 
-/** Halts or waits for the API, depending on the kind of failure; returns at once for the other kinds. */
+/** Halts or waits for the API, depending on the kind of failure; returns immediately for all other kinds. */
 export async function waitOver(rollout: Telling, trouble: Trouble): Promise<void> {
   if (trouble.kind === "halt") await haltOrWait(rollout, trouble);
   if (trouble.kind === "unreachable") await waitOutage(rollout, trouble.message);

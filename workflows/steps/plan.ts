@@ -42,7 +42,8 @@ export function plan(
 function planOf(rollout: Planning, found: Found): Turn {
   const turn = planTurn(situation(rollout, found));
   const isOff = ({ kind }: Step): boolean =>
-    // An earlier change may have to finish first, and failed gates fail again until a person sends retry.
+    // An earlier change may have to finish before a machine is admitted or stages an image. Failed gates would only
+    // fail again, so they wait until a person sends retry.
     ((kind === "admit" || kind === "stage") && isFinishingEarlier(rollout)) ||
     (kind === "gates" && isQuarantined(rollout));
   return { ...turn, steps: turn.steps.filter((step) => !isOff(step)) };
@@ -87,8 +88,8 @@ function situation(rollout: Planning, { desired, rules, pool }: Found): Situatio
 
 /** Returns whether machines of an earlier change still boot and the policy requires them to finish first. */
 function isFinishingEarlier({ machines, target: { desired, rules } }: Seen<"machines" | "target">): boolean {
-  // The records of booting machines decide, and not the running tasks: a task may have been cancelled in order to
-  // restart.
+  // The records of booting machines show which machines still boot. The running tasks do not, because a task may have
+  // been cancelled in order to restart.
   const isEarlier = ({ templateHash = desired?.templateHash }: Boot): boolean => templateHash !== desired?.templateHash;
   return rules?.onNewChange === "Finish" && Object.values(machines.booting).some(isEarlier);
 }

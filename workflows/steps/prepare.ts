@@ -116,7 +116,7 @@ export async function rollProfile(
   return "Stamped";
 }
 
-/** Returns the config that machines of the desired template have booted with until now; null if none is known. */
+/** Returns the config that machines of the desired template have booted with so far; null if none is known. */
 function bootedBefore({ memory, target }: Seen<"memory" | "target">, { templateHash }: Desired): Target["begun"] {
   return [memory.lastGood, target.begun].find((each) => each?.templateHash === templateHash) ?? null;
 }
@@ -270,7 +270,8 @@ function rulesNow({ rules: before }: Readonly<Target>, rules: Rules): Rules {
   return conflict !== null && before ? { ...before, conflict, repair } : rules;
 }
 
-// Dropped machines of the earlier change become old machines that are not Ready, and are the first to be replaced.
+// Cancels the tasks of the earlier change that must not continue. If the policy abandons the booting machines of that
+// change, they become old machines that are not Ready, and are the first to be replaced.
 function supersede(
   { target, machines, memory, tasks }: Seen<"target" | "memory"> & Part<"machines" | "tasks">,
   desired: Desired,
@@ -282,8 +283,8 @@ function supersede(
   callOff(tasks, (task) => task.kind === "gates" || task.kind === "stage" || (task.kind === "join" && isDropped(task)));
   // A snapshot that was read before does not show what the cancelled tasks have done to their machines.
   machines.glance = undefined;
-  // The records of booting machines decide, and not the running tasks: a run that has just begun, or recovers from an
-  // outage, has no tasks yet.
+  // The records of booting machines decide which machines to drop. The running tasks cannot, because a run that has
+  // just begun, or recovers from an outage, has no tasks yet.
   dropBoots(machines, isDropped, target.desired?.templateHash ?? "");
   // A change that is applied again during its rollback is abandoned again.
   if (!isBadAgain(desired, memory)) takeBack(machines, desired.templateHash);

@@ -134,7 +134,8 @@ async function sleepOrWatch(
   const isWatched = watchUntil > Date.now() + 50;
   const changed = isWatched ? scope.run(() => watch(rollout, pool, watchUntil)) : woken;
   try {
-    // The result of the watch decides, and not the time, because the clock of the worker that watched may be ahead.
+    // The result of the watch decides whether the pool has changed, and not the time, because the clock of the Temporal
+    // worker that ran the watch may be ahead.
     const isNews = await Promise.race([woken.then(() => true), changed]);
     if (!isNews) await woken;
   } finally {

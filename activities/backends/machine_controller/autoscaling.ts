@@ -11,7 +11,10 @@ import { type MachineDeployment, machineDeployments, patchObject, readObject } f
 import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { autoscalerBounds, formerMinimumAnnotation, isWithoutAutoscaler } from "./pool_watch.ts";
 
-/** Raises the minimum while the pool is rolled, and restores it afterwards. */
+/**
+ * Raises the pool's minimum size for cluster-autoscaler while the pool is rolled, and restores the previous minimum
+ * afterwards.
+ */
 export function keepMinimum(kube: Cluster, pool: PoolRef, { isRolling }: { isRolling: boolean }): Promise<void> {
   const { namespace, name } = pool;
   return attempting(`set the autoscaler's minimum of MachineDeployment "${namespace}/${name}"`, async () => {
@@ -61,7 +64,7 @@ function written({ was, now }: Raise): Changes {
   return { [formerMinimumAnnotation]: `${was} ${now}`, [autoscalerBounds.min]: now };
 }
 
-/** The minimum before Ostler raised it, and the raised one. */
+/** The pool's minimum size before Ostler raised it, and the raised minimum. */
 interface Raise {
   was: string;
   now: string;

@@ -26,8 +26,9 @@ import { holdAnnotation } from "./annotations.ts";
 import { hasInstance, isCurrent, ownMachines } from "./observe_pool.ts";
 
 /**
- * Keeps the machines of a pool whose template has another image. Returns Unneeded if there is nothing to keep, and
- * Pending while machine-controller has to reconcile first. A refusal writes nothing.
+ * Keeps machine-controller from replacing the machines of a pool whose template has a new image. Returns Unneeded if
+ * there is nothing to keep, and Pending while machine-controller has to reconcile first. Writes nothing if the change
+ * is refused.
  */
 export function keepMachines(kube: Kube, pool: PoolRef, findStray: FindStray): Promise<Keeping> {
   return attempting(`keep the machines of MachineDeployment "${pool.namespace}/${pool.name}"`, async () => {

@@ -73,9 +73,9 @@ async function listMachines(kube: Kube): Promise<Machine[]> {
 }
 
 /**
- * Returns that the pool rolls no control planes, if the node certainly belongs to the machine, and the machine to the
- * pool; otherwise undefined. If the MachineSet was deleted before its last machine, its name in the machine's owner
- * reference must begin with the name of the pool.
+ * Returns `{ rollsControlPlanes: false }` if the node certainly belongs to the machine, and the machine to the pool;
+ * otherwise undefined. If the machine's MachineSet was deleted before the machine, the name of that MachineSet, which
+ * the machine's owner reference still has, must begin with the name of the pool.
  */
 export async function readOwnership(
   kube: Cluster,

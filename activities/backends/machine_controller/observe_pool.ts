@@ -65,7 +65,7 @@ function hashOf(set: MachineSet | undefined): string {
   return set?.metadata.labels?.[templateHashLabel] ?? "";
 }
 
-// A Machine as the planner sees it.
+// A Machine as the rollout planner sees it.
 
 /** Reads phase, hold and mark from a Machine's metadata and status. */
 export function memberOf(pool: PoolRef, machine: Machine): Member {
@@ -106,8 +106,8 @@ export function hasInstance(machine: Machine): boolean {
 }
 
 /**
- * Returns whether the machine has joined and its Node exists; machine-controller sets the condition Ready when its Node
- * is first Ready, and keeps it.
+ * Returns whether the machine has joined and its Node exists. machine-controller sets the Machine's condition Ready
+ * once the Node is Ready for the first time, and keeps the condition afterwards.
  */
 export function hasJoined(machine: Machine): boolean {
   return machine.status?.nodeRef != null && wasReady(machine);
@@ -174,7 +174,7 @@ export async function readNodeStanding(kube: Cluster, member: MemberRef): Promis
   return found ? await readStanding(kube, found) : { state: "Own" };
 }
 
-/** Reads one Machine as the planner sees it; undefined if it was deleted. */
+/** Reads one Machine as the rollout planner sees it; undefined if it was deleted. */
 export async function readMember(kube: Kube, member: MemberRef): Promise<Member | undefined> {
   const found = await readMachine(kube, member);
   return found && memberOf(member.pool, found);

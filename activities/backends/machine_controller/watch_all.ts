@@ -116,8 +116,8 @@ function watchNodes(kube: Kube, { onChange, ...deps }: Pick<WatchDeps, "onChange
   return {
     illness: (pool, conditions) =>
       illnessAmong(joined.nodesOf(pool).map((node) => [node, nodes.get(node)]), conditions),
-    // The sets start first and the nodes last, because a machine without its set, or a node without its machine, would
-    // be evaluated twice.
+    // The watch of the sets starts first and the watch of the nodes last, because a machine without its set, or a node
+    // without its machine, would be evaluated a second time.
     start: async () => {
       await sets.start();
       await machines.start();

@@ -15,7 +15,7 @@ import { type PoolNode, poolNodesOf, readPoolNode, readPoolNodes } from "./pool_
 import { poolOf } from "./selected.ts";
 import { unlockedHash } from "./wanted.ts";
 
-/** Returns a node as the planner sees it: outdated while it requests or holds a lock. */
+/** Returns a node as the rollout planner sees it: outdated while it requests or holds a lock. */
 export function lockMemberOf(pool: PoolRef, node: PoolNode): Member {
   const { name, createdAt, kubelet, isReady, lock } = node;
   const isOurs = isOwnHold(pool, node.cordonedBy);
@@ -23,10 +23,10 @@ export function lockMemberOf(pool: PoolRef, node: PoolNode): Member {
     ...{ id: name, node: name, templateHash: lock ? "asks" : unlockedHash, image: "", kubelet, phase: "Ready" },
     ...{ since: createdAt, marked: isOurs, held: isOurs, expendable: false },
     ...(lock ? { staged: true as const } : {}),
-    // A node with a granted lock may reboot at any time, so it counts as unavailable even after the run that granted
-    // the lock.
+    // A node with a granted lock may reboot at any time, so it counts as unavailable even after the workflow run that
+    // granted the lock has ended.
     ...(lock?.held ? { ill: illOf(lock.failed || lock.held) } : {}),
-    // A run uncordons only marked nodes, so a node that failed is not marked, and stays cordoned.
+    // A workflow run uncordons only marked nodes, so a node that failed is not marked, and stays cordoned.
     ...(lock?.failed
       ? { kept: "Failed" as const, failedAt: lock.failed, marked: false }
       : !isReady && !isOurs
@@ -45,13 +45,13 @@ export function lockStage({ lock }: PoolNode): StageOutcome {
 }
 
 /**
- * Grants a requested lock, once. A node that does not request its lock any more counts as ordered too, and its update
- * ends once the node is Ready.
+ * Grants a requested lock, once. Also returns Ordered for a node that does not request its lock any more; the update of
+ * that node ends once the node is Ready.
  */
 export async function grantLock(kube: Kube, node: PoolNode): Promise<BootOrdered> {
   let granted = "";
   await patchLock(kube, node, (lock) => {
-    // A node that failed, and is retried, still holds its lock.
+    // A node whose update failed, and is retried, still holds its lock.
     const held = lock && (lock.held ? { ...lock, failed: 0 } : { ...lock, held: Date.now(), bootId: node.bootId });
     granted = held?.bootId ?? "";
     return held;
@@ -98,7 +98,7 @@ export function clientIdOf(machineId: string): string {
   return id.toString("hex");
 }
 
-/** Client IDs, computed once for each version of a node. */
+/** The client ID of each `PoolNode`, so that it is not computed for every request. */
 const ids = new WeakMap<PoolNode, string>();
 
 function idOf(node: PoolNode): string {
@@ -107,7 +107,10 @@ function idOf(node: PoolNode): string {
   return known;
 }
 
-/** Serves the locks of all nodes from the annotations of the Nodes, so that every worker can answer every node. */
+/**
+ * Serves the locks of all nodes from the annotations of the Nodes, so that every worker process of Ostler can answer
+ * every node.
+ */
 export function rebootLocks(kube: Cluster): RebootLocks {
   return {
     request: async ({ id, group }) => {

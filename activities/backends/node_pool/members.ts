@@ -1,4 +1,4 @@
-/** The nodes of a pool as the planner sees them. */
+/** The nodes of a pool as the rollout planner sees them. */
 import type { Cluster } from "../../cluster.ts";
 import type { Member, PoolRef } from "../../../workflows/contracts/mod.ts";
 import { isOwnHold } from "../../node/holder.ts";
@@ -16,8 +16,8 @@ import { hashOf, imageOf, isLockTarget, partsOf, templateOf } from "./wanted.ts"
 const unknown = "";
 
 /**
- * Returns a node as the planner sees it: as failed if the image `digest` failed on it. `snapshotOf` ignores such a
- * failure if a `retry` command is newer.
+ * Returns a node as the rollout planner sees it: as failed if the image `digest` failed on it. `snapshotOf` ignores
+ * such a failure if a `retry` command is newer.
  */
 export function memberOf(pool: PoolRef, node: PoolNode, digest: string): Member {
   const { name, bootId, createdAt, kubelet, isReady, note } = node;
@@ -65,7 +65,7 @@ export async function readMember(kube: Cluster, { pool, machine }: MemberRef): P
 }
 
 /**
- * Returns that the pool rolls no control planes, if the pool selects the node and the machine is that node; otherwise
+ * Returns `{ rollsControlPlanes: false }` if the pool selects the node and the machine is that node; otherwise
  * undefined.
  */
 export async function readOwnership(
@@ -77,7 +77,7 @@ export async function readOwnership(
   return nodePool && found && isSelected(nodePool, found) ? { rollsControlPlanes: false } : undefined;
 }
 
-/** Reads the progress of one node, which counts as joined; undefined if it was deleted. */
+/** Reads the progress of one node, which always counts as joined; undefined if it was deleted. */
 export async function readState(kube: Cluster, { machine }: MemberRef): Promise<MachineState | undefined> {
   const node = await readPoolNode(kube, machine);
   if (!node) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Creates orders for a node's operating system; a pod on the node runs them. Every attempt of a step creates the same
- * order.
+ * Creates orders for a node's operating system; a pod on the node runs them. Every attempt of an activity creates the
+ * same order.
  */
 import type { Cluster } from "../../cluster.ts";
 import { Context } from "@temporalio/activity";
@@ -12,7 +12,7 @@ import { type PoolNode, readPoolNode } from "./pool_nodes.ts";
 import { isSelected, readNodePool } from "./selected.ts";
 import { partsOf } from "./wanted.ts";
 
-/** Dependencies of the steps of an update. */
+/** Dependencies of the activities that update a node in place. */
 export interface Updating {
   kube: Cluster;
   giveOrder: GiveOrder;
@@ -63,8 +63,9 @@ export function orderOf(
 const leastMs = 120_000;
 
 /**
- * Returns the deadline of an order (epoch ms): `until`, unless the step starts after `until`. Then an outage of
- * Temporal or of all workers has delayed the step, so the node gets the whole time again, and at least 2 min.
+ * Returns the deadline of an order (epoch ms). It is `until`, unless the activity attempt starts later than that,
+ * because of an outage of Temporal or of all workers. Then the node gets the whole time from the scheduling of the
+ * activity to `until` once more, counted from `now`, and at least 2 min.
  */
 export function timeOf(until: number, now = Date.now()): number {
   if (now < until) return until;
@@ -72,7 +73,7 @@ export function timeOf(until: number, now = Date.now()): number {
   return now + Math.max(leastMs, until - asked);
 }
 
-// Returns a token that is the same for all attempts of a step, and different for every step.
+// Returns a token that is the same for all attempts of an activity, and different for every activity.
 function tokenOf(verb: string): string {
   const { workflowExecution, activityId } = Context.current().info;
   const asked = JSON.stringify([workflowExecution?.runId, activityId, verb]);

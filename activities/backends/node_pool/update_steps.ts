@@ -82,7 +82,7 @@ function stageOf(
   digest: string,
 ): "Booted" | "Image" | "Fallback" | undefined {
   if (staged === digest) return "Image";
-  // A node with another staged image would boot that image next, whatever it has booted now.
+  // If an image other than `digest` is staged, the node boots that image next, whatever it runs now.
   if (staged !== "") return undefined;
   if (booted === digest) return "Booted";
   return fallback === digest ? "Fallback" : undefined;

@@ -19,8 +19,9 @@ import { groupNameOf, poolOfGroup } from "./sight.ts";
 const width = 10;
 
 /**
- * While the group is rolled, annotates its nodes so that the autoscaler does not remove them; afterwards, removes the
- * annotations. Returns a sentence about what the autoscaler can still do; "" if no such autoscaler manages the group.
+ * While the group is rolled, annotates its nodes so that a cluster-autoscaler without an AutoscalingStrategy does not
+ * remove them; afterwards, removes the annotations. Returns a sentence about what that autoscaler can still do; "" if
+ * no such autoscaler manages the group.
  */
 export async function keepFromAutoscaler(
   kube: Cluster,
@@ -46,8 +47,9 @@ export async function keepFromAutoscaler(
 }
 
 /**
- * Removes the annotations against scale-down from nodes whose ScalingGroup does not exist, or whose rollout is at rest:
- * if the workflow of the group was terminated, or the finalizer of the ScalingGroup removed, no run would remove them.
+ * Removes the annotations against scale-down from nodes whose ScalingGroup does not exist, or whose rollout has ended
+ * or waits without a machine in progress. If the workflow of the group was terminated, or the finalizer of the
+ * ScalingGroup removed, no workflow run would remove them.
  */
 export async function endLeftKeeps(kube: Cluster, groups: readonly ScalingGroup[]): Promise<void> {
   for (const [holder, nodes] of Map.groupBy(await readGroupNodes(kube), ({ keptBy }) => keptBy)) {
@@ -58,8 +60,8 @@ export async function endLeftKeeps(kube: Cluster, groups: readonly ScalingGroup[
 }
 
 /**
- * Returns whether no run will remove the annotations of the pool; false if its Rollout is missing or empty, because a
- * run may be about to begin.
+ * Returns whether no workflow run will remove the annotations against scale-down from the pool's nodes; false if the
+ * Rollout of an existing ScalingGroup is missing or empty, because a run may be about to begin.
  */
 async function isLeft(kube: Cluster, pool: PoolRef, groups: readonly ScalingGroup[]): Promise<boolean> {
   if (!groups.some(({ metadata }) => metadata.name === groupNameOf(pool))) return true;

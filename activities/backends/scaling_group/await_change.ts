@@ -26,14 +26,18 @@ const switches = {
   schema: AutoscalingStrategy.transform(({ spec, status }) => `${spec.enabled} ${status?.replicas ?? 0}`),
 };
 
-/** The fields of a NodeVersion that a survey depends on, and that change without a signal to its run. */
+/**
+ * The fields of a NodeVersion that a survey depends on, and whose changes send no signal to the workflow of the
+ * NodeVersion.
+ */
 const upgrades = {
   ...nodeVersions,
   schema: NodeVersion.transform((version) => JSON.stringify(upgradeStateOf(version))),
 };
 
 /**
- * Ends when a new survey has another fingerprint or the NodeVersion was deleted, at the latest at `until` (epoch ms).
+ * Ends when the fingerprint of a new survey differs from `fingerprint`, or when the NodeVersion was deleted; at `until`
+ * (epoch ms) at the latest.
  */
 export async function awaitNodeVersionChanged(
   kube: Cluster,
@@ -52,7 +56,7 @@ export async function awaitNodeVersionChanged(
     // `poll` must not throw at `until`, because an unchanged survey is a result and not an error.
     until: Number.MAX_SAFE_INTEGER,
     news,
-    // Changes of many nodes at once cause only one survey.
+    // Many changes of nodes within a second cause only one survey.
     ...{ every: 5_000, gap: 1_000, lookBy: () => until },
     look: async () => {
       const survey = await surveyNodeVersion(kube, { object }, hands);

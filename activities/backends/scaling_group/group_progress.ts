@@ -61,8 +61,8 @@ export async function readProgress(
       (await ifFound(readObject(kube, rollouts, where)))?.status ?? {};
     const target = targetOf(group, version);
     const isOfThis = targetTemplateHash === hash && target !== undefined && hashOf(target) === hash;
-    // A status that was written before the run observed the current objects does not count, because the run may
-    // continue once it has observed them.
+    // A halt or wait in a status that was written before the run observed the current objects does not count, because
+    // the run may continue once it has observed them.
     const isTold = observed === observedOf(group, version);
     const isStanding = isTold && stands(phase, reason);
     const said = [reason, message].filter(Boolean).map(String).join(": ").slice(0, 500);

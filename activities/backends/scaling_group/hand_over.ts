@@ -127,8 +127,8 @@ function heirOf(member: string | undefined): Record<string, string> {
 }
 
 /**
- * Records that a new machine has joined. The record of the order stays until the old machine is deleted; without an old
- * machine, the record is deleted at once.
+ * Records that a new machine has joined. The record of the order stays until the old machine is deleted; if there is no
+ * old machine, or if it was removed before the new machine joined, the record is deleted now.
  */
 async function noteIn(
   kube: Kube,

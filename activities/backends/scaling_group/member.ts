@@ -1,4 +1,4 @@
-/** Returns machines of a scaling group as the planner sees them; pure. */
+/** Returns machines of a scaling group as the rollout planner sees them; pure. */
 import type { Member, MemberPhase, PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Instance } from "../../clouds/driver.ts";
 import { isOwnHold } from "../../node/holder.ts";
@@ -23,13 +23,19 @@ export interface Of {
   target: Target;
   /** Legacies of machines that were deleted before their replacement was created. */
   legacies: readonly Legacy[];
-  /** The components of the NodeVersion, which may not be released to the group yet; missing counts as none. */
+  /**
+   * The Kubernetes components that the NodeVersion names, even before the NodeVersion is released to the group; if the
+   * field is missing, the NodeVersion counts as naming none.
+   */
   upgraded?: string;
-  /** How protected machines are treated; missing if the group has none, or if they are replaced like others. */
+  /**
+   * How protected machines are treated; missing if the group has none, or if they are replaced like unprotected
+   * machines.
+   */
   kept?: "Skip" | "Wait";
 }
 
-/** Returns an existing instance, with its node, as the planner sees it. */
+/** Returns an existing instance, with its node, as the rollout planner sees it. */
 export function memberOfInstance(
   { pool, target, legacies, upgraded, kept }: Of,
   { records, nodes }: CloudSight,
@@ -57,9 +63,10 @@ export function memberOfInstance(
 
 /**
  * Returns the components by which a machine counts as updated or outdated. A machine gets components when it joins, so
- * one that has not joined counts with those of the target. A NodeVersion without components accepts any. Control planes
- * are upgraded in place before their NodeVersion is released, so one that already runs its components counts as
- * updated: a replacement would run the previous components again.
+ * a machine that has not joined counts with the components of the target. If the target names no components, those of
+ * the machine do not matter. Control planes are upgraded in place before their NodeVersion is released, so a control
+ * plane that already runs the components of the NodeVersion counts as updated: a replacement would run the previous
+ * components again.
  */
 export function countedComponents(
   node: GroupNode | undefined,
@@ -84,8 +91,8 @@ function lacksOf(
 }
 
 /**
- * Returns the machine of an order as the planner sees it, if its instance does not exist yet or was deleted before it
- * joined.
+ * Returns the machine of an order as the rollout planner sees it, if its instance does not exist yet or was deleted
+ * before it joined.
  */
 export function memberOfOrder({ target }: Of, order: Order, at: Moment): Member {
   const { id, since, trouble } = order;

@@ -53,7 +53,9 @@ export async function keptOf(
   return kept === "Replace" ? {} : { kept };
 }
 
-/** Reads one machine as the planner sees it; undefined if it was deleted, or is not ordered yet and not needed. */
+/**
+ * Reads one machine as the rollout planner sees it; undefined if it was deleted, or is not ordered yet and not needed.
+ */
 export function readGroupMember(kube: Cluster, { pool, machine }: MemberRef): Promise<Member | undefined> {
   return attempting(`read machine "${machine}"`, async () => {
     if (!await readAsked(kube, pool)) return undefined;
@@ -142,8 +144,8 @@ function membersOf(of: Of, seen: CloudSight): Member[] {
   const alive = new Set(instances.filter((each) => isAlive(each)).map(memberIdOf));
   const isShown = ({ id, providerId }: Order): boolean =>
     instances.some((each) => each.token === id || isOf(providerId, each));
-  // If an ordered machine is lost, the group has created another by itself, so the order is not shown. The group stays
-  // one larger until the machine that the order replaces is removed.
+  // If an ordered machine is lost, the group has created another machine by itself, so the lost one is not shown. The
+  // group stays one larger until the machine that the order replaces is removed.
   const isMadeUpFor = (order: Order): boolean =>
     isLost(order, at) && (open.includes(order) || (order.isVanished && alive.has(order.donor ?? "")));
   const unseen = records.orders.filter((order) => !isShown(order) && !isMadeUpFor(order));

@@ -19,7 +19,10 @@ export function isOld(record: PendingNode): boolean {
   return !isOwn(record);
 }
 
-/** Runs one step of each record; returns the remaining ones. */
+/**
+ * Performs the next step for each PendingNode of the Constellation node operator; returns the PendingNodes that are not
+ * completed yet.
+ */
 export async function tendOldRecords(
   kube: Cluster,
   records: readonly PendingNode[],

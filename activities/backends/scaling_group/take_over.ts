@@ -60,7 +60,7 @@ interface Half {
 async function takeOver(kube: Cluster, { version, group, nodes, joins }: Half): Promise<PendingNode[]> {
   const asked: Asked = { group, version, ledger: ledgerOf(group), target: targetOf(group, version) };
   const seen = await readCloud(kube, asked).catch((error: unknown) => {
-    // The run of the group reports this refusal.
+    // The workflow of the group reports this refusal.
     if (["CloudRefused", "ObjectInvalid"].includes(failureTypeOf(error))) return undefined;
     throw error;
   });
@@ -96,7 +96,10 @@ function aliveIn({ instances }: CloudSight, providerId: string): Instance | unde
   return instances.find((each) => isAlive(each) && isOf(providerId, each));
 }
 
-/** Returns whether an instance can still join; the old record of a failed one ends with the instance's removal. */
+/**
+ * Returns whether an instance exists and has not failed; a failed instance is removed later (`tendOldRecords`), and
+ * then its old record.
+ */
 function isUseful(seen: CloudSight, providerId: string): boolean {
   const found = aliveIn(seen, providerId);
   return found !== undefined && found.state !== "Failed";
@@ -113,8 +116,8 @@ async function unmark(kube: Cluster, node: GroupNode | undefined, mark: "heir" |
 }
 
 /**
- * Writes the record of the order that Ostler would have given; does nothing if an order has one of the two machines
- * already.
+ * Writes the record that Ostler would have written if it had ordered the new machine; does nothing if an order already
+ * names one of the two machines.
  */
 async function ensureRecorded(
   kube: Cluster,
@@ -142,6 +145,6 @@ async function ensureRecorded(
   try {
     await createClusterObject(kube, pendingNodes, { kind: "PendingNode", metadata, spec: { ...rest, deadline } });
   } catch (error) {
-    if (statusOf(error) !== 409) throw error; // written by a previous attempt
+    if (statusOf(error) !== 409) throw error; // 409: a previous attempt wrote it
   }
 }

@@ -13,7 +13,10 @@ import { groupFinalizer, ledgerAnnotations } from "./ledger.ts";
 import { groupNameOf, poolOfGroup } from "./sight.ts";
 import { observedOf, targetOf } from "./target.ts";
 
-/** Watches groups that have a target or a missing NodeVersion, and those that wait for Ostler to clean up. */
+/**
+ * Watches ScalingGroups. Its `find` returns only groups that need a workflow run: those with a target (the image and
+ * components to run) or a missing NodeVersion, and those that wait for Ostler to clean up.
+ */
 export function watchScalingGroups(kube: Kube, { onChange, hasCloud, ...deps }: WatchDeps): PoolSource {
   const tell = (group: string): void => onChange(keyOf(group));
   const groups = new Informer(watchedGroups, { kube, ...deps, onChange: tell });
@@ -50,14 +53,17 @@ function keyOf(group: string): string {
   return `${namespace}/${name}`;
 }
 
-/** Returns the group of a key; "" for the key of any other pool. */
+/** Returns the name of the ScalingGroup that a pool's key stands for; "" if the pool is not a ScalingGroup. */
 function groupIn(key: string): string {
   const [namespace = "", name = ""] = key.split("/");
   const group = groupNameOf({ namespace, name });
   return keyOf(group) === key ? group : "";
 }
 
-/** The facts kept of a group; of its annotations, only its current boot template and that of a rollback. */
+/**
+ * The facts kept of a group. Of its annotations, only two are kept: its current boot template, and the boot template of
+ * a rollback.
+ */
 type GroupFacts = Pick<ScalingGroup, "metadata" | "spec">;
 type VersionFacts = Pick<NodeVersion, "metadata" | "spec" | "status">;
 
@@ -81,15 +87,15 @@ function slim(metadata: GroupFacts["metadata"]): GroupFacts["metadata"] {
 }
 
 /**
- * Returns whether a group needs a workflow run, which also reports a missing NodeVersion and cleans up before a
- * deletion.
+ * Returns whether a group needs a workflow run. The run also reports a missing NodeVersion, and cleans up before the
+ * group is deleted.
  */
 function isServed(group: GroupFacts, version: VersionFacts | undefined): boolean {
   if (group.metadata.deletionTimestamp) return group.metadata.finalizers?.includes(groupFinalizer) ?? false;
   return version === undefined || targetOf(group, version) !== undefined;
 }
 
-// Nodes, whose annotation names their group.
+// Nodes of scaling groups: an annotation of each node names its group.
 
 interface GroupNodeFacts extends NodeFacts {
   /** The key of the group's ID (`groupKeyOf`); "" for a node without a group. */

@@ -1,4 +1,4 @@
-/** Calls of AWS with a timeout, whose failures are sorted by what can be done about them. */
+/** Calls AWS with a timeout, and sorts failures by what can be done about them. */
 import type { AutoScaling } from "@aws-sdk/client-auto-scaling";
 import type { EC2 } from "@aws-sdk/client-ec2";
 import { denied, refused, unavailable } from "../../failures.ts";
@@ -17,7 +17,7 @@ export interface Connected {
 
 interface Asked<T> {
   call: (clouds: Connected, options: { abortSignal: AbortSignal }) => Promise<T>;
-  /** Completes "Failed to …". */
+  /** The action, in the words that follow "Failed to" in an error message. */
   attempt: string;
 }
 
@@ -105,7 +105,8 @@ function said(error: unknown): { name: string; message: string; status: number |
 export function failureOf({ name, status, line }: { name: string; status: number | undefined; line: string }): Error {
   const isStranger = (status === 401 || status === 403) && !passing.includes(name);
   if (isStranger || denying.includes(name)) return denied(line);
-  // Only 4xx, except 429, is a refusal: a truncated answer has a status too, although its request may have succeeded.
+  // Only 4xx, except 429, is a refusal: an answer that was cut off has a status too, but its request may have
+  // succeeded.
   const isAnswer = status !== undefined && status >= 400 && status < 500 && status !== 429;
   return isAnswer && !passing.includes(name) ? refused("CloudRefused", line) : unavailable(line);
 }

@@ -1,6 +1,6 @@
 /**
- * The journal of an order: the number of its latest attempt, and the zone and time of an attempt whose result is not
- * known yet, as one text such as "3 eu-west-1a 1760000000".
+ * The journal of an order for one instance, as one text such as "3 eu-west-1a 1760000000": the number of the latest
+ * launch attempt, and the zone and time of that attempt if it launched an instance or may have done so.
  */
 
 export interface Attempts {

@@ -81,7 +81,7 @@ export class AwsGroups {
   }
 }
 
-/** Returns a group in the terms of all clouds. */
+/** Converts an Auto Scaling group to the form that is common to all clouds. */
 export function groupOf(found: AutoScalingGroup): CloudGroup {
   const name = nameOf(found);
   const tags = new Map(found.Tags?.map(({ Key, Value = "" }) => [Key, Value]));
@@ -90,7 +90,7 @@ export function groupOf(found: AutoScalingGroup): CloudGroup {
     ...{ id: name, name: tags.get("constellation-node-group") || name, autoscalerName: name },
     role: roles[tags.get("constellation-role")?.toLowerCase() ?? ""] ?? "",
     ...{ min: found.MinSize ?? 0, max: found.MaxSize ?? 0, size: found.DesiredCapacity ?? 0 },
-    // A group that cannot be rolled is reported without rebalancing, so that Ostler does not suspend AZRebalance.
+    // A group that Ostler cannot roll is reported as not rebalancing, so that Ostler does not suspend its AZRebalance.
     ...(isSpread && troubleOf(found) === undefined ? { rebalances: true } : {}),
   };
 }
@@ -104,7 +104,8 @@ function troubleOf(
     return `it belongs to EKS managed node group "${nodeGroup}", which EKS updates by itself; use a self-managed group`;
   }
   if (Operator) return `only its operator "${Operator.Principal}" can change it; use a self-managed group`;
-  // Instances of a warm pool have the group's tag, do not count in its size, and join with their first template.
+  // Instances of a warm pool have the group's tag, do not count in its size, and later join with the template that they
+  // were created from, even if the group boots another one by then.
   if (WarmPoolConfiguration) return "it has a warm pool; delete the warm pool";
   if (DesiredCapacityType !== "units") return `its size is in ${DesiredCapacityType}; set DesiredCapacityType to units`;
   return MixedInstancesPolicy && mixtureOf(MixedInstancesPolicy);

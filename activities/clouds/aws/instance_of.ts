@@ -1,4 +1,6 @@
-/** Combines the states of an instance in EC2 and in its group, in the terms of all clouds. */
+/**
+ * Combines the states of an instance in EC2 and in its Auto Scaling group, in the form that is common to all clouds.
+ */
 import type { Instance as Ec2Instance } from "@aws-sdk/client-ec2";
 import type { Instance, InstanceState } from "../driver.ts";
 

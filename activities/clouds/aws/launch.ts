@@ -116,7 +116,7 @@ export async function endAttempt(api: AwsApi, launch: Omit<Launch, "zone">): Pro
   else await launch.journal.write({ from: text, to: textOf({ number, open: undefined }) });
 }
 
-/** Closes the open attempt: it launched no instance, or its instance is terminating. */
+/** Closes the open attempt of a journal; for an attempt that launched no instance, or whose instance is terminating. */
 export async function closeJournal(journal: Journal): Promise<void> {
   const text = await journal.read();
   await journal.write({ from: text, to: textOf({ number: attemptsIn(text).number, open: undefined }) });
@@ -144,7 +144,7 @@ async function answerOf(api: AwsApi, asked: Asked): Promise<Answer | undefined> 
 
 /**
  * Sends the request of an attempt, and returns the answer; undefined if AWS knows the attempt's token from a request
- * with other parameters, such as of another version of Ostler.
+ * with different parameters, which another version of Ostler may have sent.
  */
 async function launchIn(
   api: AwsApi,
@@ -164,9 +164,9 @@ async function launchIn(
 }
 
 /**
- * Returns the instance of an attempt if its request cannot be repeated: the instance with the order's token as a tag,
- * or else the first untagged instance that was launched in the attempt's zone and time; undefined without one. Throws
- * Transient until EC2 lists all instances of that time, and other orders have tagged theirs.
+ * Finds the instance of an attempt whose request cannot be repeated: the instance with the order's token as a tag, or
+ * else the first untagged instance that was launched in the attempt's zone and time; undefined if there is none. Throws
+ * Transient until EC2 lists all instances of that time, and all other orders have tagged those that they launched.
  */
 async function launchedBefore({ listed, token, zone, since, attempt }: Asked): Promise<Answer | undefined> {
   const last = since + repeatMs + skewMs;
@@ -186,7 +186,7 @@ async function launchedBefore({ listed, token, zone, since, attempt }: Asked): P
   return found && { id: found.InstanceId ?? "", zone };
 }
 
-/** Removes an instance whose launch attempt another process ended meanwhile. Always throws Transient. */
+/** Removes an instance because another process closed its launch attempt meanwhile. Always throws Transient. */
 async function removeSurplus(api: AwsApi, id: string, attempt: string): Promise<never> {
   const asked = { InstanceId: id, ShouldDecrementDesiredCapacity: true };
   await api.ask({

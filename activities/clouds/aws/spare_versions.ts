@@ -11,8 +11,8 @@ export function descriptionOf(clusterTag: string): string {
 }
 
 /**
- * Deletes old, unused versions of the launch templates that this cluster's groups boot, except those in `keep`. Reads
- * all groups of the account before, because groups of other clusters may boot the same launch template.
+ * Deletes old, unused versions of the launch templates that this cluster's groups boot, except those in `keep`. First
+ * reads all groups of the account, because groups of other clusters may boot the same launch template.
  */
 export async function deleteSpareVersions(
   api: AwsApi,
@@ -68,7 +68,8 @@ async function deleteVersions(api: AwsApi, LaunchTemplateId: string, ids: readon
   const Versions = ids.map((id) => id.slice(id.indexOf(":") + 1));
   await api.ask({
     attempt: `delete versions of launch template "${LaunchTemplateId}"`,
-    // AWS lists versions that it cannot delete in a successful answer; the next discovery deletes them.
+    // A successful response of AWS can list versions that were not deleted; the next discovery of scaling groups
+    // deletes them.
     call: ({ ec2 }, options) => ec2.deleteLaunchTemplateVersions({ LaunchTemplateId, Versions }, options),
   });
 }

@@ -87,7 +87,8 @@ export class AwsTemplates {
 
   /**
    * Returns a version that differs from `source` only in its image: an existing version, or a new one after a check of
-   * all its fields. An old version that Ostler made is not used again, because a discovery may be about to delete it.
+   * all its fields. An old version that Ostler made is not used again, because a concurrent discovery of scaling
+   * groups, which deletes unused versions, may be about to delete it.
    */
   async #like(source: Version, image: string): Promise<Version> {
     const wanted = plain({ ...source.data, ImageId: image });

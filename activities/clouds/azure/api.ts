@@ -1,4 +1,4 @@
-/** Calls of Azure, whose requests have a timeout, and whose failures are sorted by what can be done about them. */
+/** Calls Azure with a timeout for each request, and sorts failures by what can be done about them. */
 import type { ComputeManagementClient } from "@azure/arm-compute";
 import type { ApplicationFailure } from "@temporalio/common";
 import { denied, refused, unavailable } from "../../failures.ts";
@@ -24,7 +24,7 @@ export interface Connected {
 
 interface Asked<T> {
   call: (client: ComputeManagementClient, resourceGroup: string) => Promise<T>;
-  /** Completes "Failed to …". */
+  /** The action, in the words that follow "Failed to" in an error message. */
   attempt: string;
 }
 
@@ -43,8 +43,8 @@ const denying = [
   "AuthenticationRequiredError",
 ];
 /**
- * Words in the message of an OperationNotAllowed. With one of them, the error passes by itself, because another change
- * of the set is in progress.
+ * Words in the message of error OperationNotAllowed which show that another change of the scale set is in progress, so
+ * that the error passes by itself.
  */
 const inProgress = /\b(in progress|ongoing|being (\w+ed)|marked for deletion|try again later|retry later)\b/i;
 /** Codes of conflicts that do not pass by themselves; all others are conflicts with a change in progress. */
@@ -113,7 +113,7 @@ export class AzureApi {
     const line = `Failed to ${attempt}: ${code}: ${message}`;
     if (status === 401 || status === 403 || denying.includes(name)) return denied(line);
     if (status === 409 && isLasting(code, message)) return refused("CloudRefused", line);
-    // 409 and 412 are conflicts with other changes. A truncated answer has a status too, so only 4xx is a refusal.
+    // 409 and 412 are conflicts with other changes. Only 4xx is a refusal: an answer that was cut off has a status too.
     const isAnswer = status !== undefined && status >= 400 && status < 500 && ![408, 409, 412, 429].includes(status);
     const failure = isAnswer ? refused("CloudRefused", line) : unavailable(line, afterMs);
     if (status === 409 || status === 412) conflicts.add(failure);

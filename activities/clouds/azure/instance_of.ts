@@ -1,4 +1,4 @@
-/** Describes an instance of Azure in the terms of all clouds. */
+/** Describes an instance of Azure in the form that is common to all clouds. */
 import type { VirtualMachineScaleSet, VirtualMachineScaleSetVM } from "@azure/arm-compute";
 import type { Instance, InstanceState } from "../driver.ts";
 import { bootedFrom, imageOf } from "./images.ts";

@@ -9,7 +9,7 @@ import type { ScaleSets } from "./scale_sets.ts";
 export class AzureInstances {
   constructor(private readonly sets: ScaleSets) {}
 
-  /** Sorts by id, which is the order of creation. */
+  /** Lists the instances of a scale set, sorted by id, which is the order of creation. */
   async list(group: string): Promise<Instance[]> {
     const set = await this.sets.need(group);
     const vms = (await this.sets.vms(set)).sort((a, b) => idOf(a) - idOf(b));
@@ -17,7 +17,7 @@ export class AzureInstances {
     return vms.map((vm) => instanceOf(set, vm, tokens.get(idOf(vm))));
   }
 
-  /** Returns undefined also for an instance of another cluster's scale set. */
+  /** Returns an instance; undefined also for an instance of another cluster's scale set. */
   async find(providerId: string): Promise<Instance | undefined> {
     const parts = partsOf(providerId);
     const set = parts && await this.sets.find(parts.group);

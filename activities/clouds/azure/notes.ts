@@ -47,7 +47,7 @@ function textOf({ token, after, since, failed }: OpenOrder): string {
   return `${after} ${Math.floor(since / 1_000)}${failed ? `!${failed.id}:${failed.code}` : ""} ${token}`;
 }
 
-/** Returns the tokens of all orders by instance, with the open order assigned to this instance. */
+/** Returns the tokens of all orders by instance, with the open order assigned to instance `id`. */
 export function boundTo({ open, orders }: Notes, id: number): Notes["orders"] {
   return open ? new Map([...orders, [id, open.token]]) : orders;
 }

@@ -75,9 +75,9 @@ export function heirOf(
 }
 
 /**
- * Completes the open order of any caller, because an abandoned order would block all later ones. An order stays open
- * until the request for the next order closes it: this saves an update of the set, which would compete with updates of
- * other clients.
+ * Returns the next step to complete the open order, even if another caller placed it, because an abandoned order would
+ * block all later ones. An order stays open until the request for the next order closes it: this saves an update of the
+ * set, which would compete with updates of other clients.
  */
 function stepOf(sight: Sight, open: OpenOrder, token: string): Step {
   if (open.failed) {
@@ -101,11 +101,11 @@ function stepOf(sight: Sight, open: OpenOrder, token: string): Step {
     return { do: "Wait", says: `order "${open.token}" does not have an instance yet` };
   }
   const late = isOwn ? heirOf(sight, Infinity) : undefined;
-  // The caller has no instance yet, so an instance that Azure created more than `openMs` after the order counts as the
-  // instance of the order.
+  // The open order is the caller's own and has no instance yet, so an instance that Azure created more than `openMs`
+  // after the order counts as its instance.
   if (late) return { do: "Bind", id: idOf(late) };
   if (sight.lack && isRecent) return { do: "Withdraw", size: sight.size - (isShort(sight) ? 1 : 0), says: sight.lack };
-  // The set has all its instances, so another client has lowered its size since.
+  // The set has as many instances as its size, so another client has lowered the size since the order.
   if (!isShort(sight)) return { do: "Raise" };
   return {
     do: "Wait",

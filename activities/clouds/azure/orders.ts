@@ -140,8 +140,8 @@ export class AzureOrders {
 }
 
 /**
- * Returns the orders of existing instances and the latest others, so that repeating an order whose instance was deleted
- * does not create a second one.
+ * Returns the orders of existing instances, and the latest orders whose instances were deleted, so that repeating one
+ * of those orders does not create a second instance.
  */
 function kept(orders: Notes["orders"], vms: Look["vms"]): Notes["orders"] {
   const ids = new Set(vms.map(idOf));

@@ -31,7 +31,7 @@ export class Patience {
 
   /**
    * Repeats work while it conflicts with another change of the set: Azure completes each change later, and accepts no
-   * other until then. Throws the conflict after the deadline, or at once if Azure asked for a pause.
+   * other until then. Throws the conflict after the deadline, or immediately if Azure asked for a pause.
    */
   async through<T>(work: () => Promise<T>): Promise<T> {
     for (;;) {

@@ -100,7 +100,7 @@ export class AzureRemovals {
     await this.#patch(set, { ...sku, tags });
   }
 
-  /** Throws Transient until the set has capacity for the replacement. */
+  /** Updates the set. Throws Transient while Azure lacks the capacity to replace the removed instance. */
   async #patch(set: VirtualMachineScaleSet, changes: Parameters<ScaleSets["patch"]>[1]): Promise<void> {
     const outcome = await this.sets.patch(set, changes);
     if (outcome.is === "NoRoom") {

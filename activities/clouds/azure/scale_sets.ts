@@ -104,7 +104,7 @@ export class ScaleSets {
     return tags?.["constellation-uid"] === this.of.clusterTag;
   }
 
-  /** Returns undefined for an id outside the configured resource group. */
+  /** Returns the name in the id of a scale set; undefined for an id outside the configured resource group. */
   #nameIn(group: string): string | undefined {
     const { subscription, resourceGroup } = this.of;
     const place = `/subscriptions/${subscription}/resourceGroups/${resourceGroup}/providers/Microsoft.Compute`;
@@ -122,8 +122,8 @@ export function checked(set: VirtualMachineScaleSet): VirtualMachineScaleSet {
 }
 
 /**
- * Returns a group in the terms of all clouds. Azure has no bounds, so they come from the tags of the
- * cluster-autoscaler.
+ * Describes a scale set in the form that is common to all clouds. Azure has no bounds for the size, so they come from
+ * the tags of the cluster-autoscaler.
  */
 export function groupOf(
   { id = "", name = "", tags = {}, sku, singlePlacementGroup }: VirtualMachineScaleSet,

@@ -16,7 +16,7 @@ type Options = { signal: AbortSignal };
 
 interface Asked<T> {
   call: (compute: compute_v1.Compute, options: Options) => Promise<{ data: T }>;
-  /** Completes "Failed to …". */
+  /** The action, in the words that follow "Failed to" in an error message. */
   attempt: string;
 }
 

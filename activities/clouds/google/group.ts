@@ -1,4 +1,4 @@
-/** Describes a group of Google in the terms of all clouds. */
+/** Describes a group of Google in the form that is common to all clouds. */
 import type { CloudGroup } from "../driver.ts";
 import type { Autoscaler, Config, Managed, Manager } from "./managers.ts";
 import { autoscalerNameOf, type GroupPlace } from "./paths.ts";
@@ -54,8 +54,8 @@ export function unrestOf({ place, manager, autoscaler }: Group): string | undefi
 }
 
 /**
- * Returns, as the cause of a refusal, what the group preserves of its instances, because the removal of an instance
- * would destroy it or leave it behind; undefined for a stateless group. `configs` are the configurations of the
+ * Returns which state of its instances the group preserves, as the cause of a refusal: the removal of an instance would
+ * destroy that state or leave it behind. Undefined for a stateless group. `configs` are the configurations of the
  * instances.
  */
 export function stateOf({ manager }: Group, configs: readonly Config[]): string | undefined {
@@ -69,8 +69,7 @@ export function stateOf({ manager }: Group, configs: readonly Config[]): string 
 }
 
 /**
- * Returns whether the group preserves anything of the instance, also by a stateful configuration that was deleted
- * since.
+ * Returns whether the group preserves anything of the instance, even if the stateful configuration was deleted since.
  */
 export function hasState({ preservedStateFromPolicy, preservedStateFromConfig }: Managed): boolean {
   return isKept(preservedStateFromPolicy) || isKept(preservedStateFromConfig);

@@ -60,7 +60,9 @@ export class GoogleGroups {
     return stateOf(group, isSuspect ? await this.ground.managers.configs(group.place) : []);
   }
 
-  /** Returns undefined for a group of another cluster, or one whose template was deleted. */
+  /**
+   * Returns the group of a manager; undefined for a group of another cluster, or a group whose template was deleted.
+   */
   async #own(manager: Manager, autoscalers?: ReadonlyMap<string, Autoscaler>): Promise<Group | undefined> {
     const place = groupPlaceOf(manager.selfLink ?? "", this.api.project);
     const labels = (await this.ground.templates.facts(templateOf(manager)))?.labels;

@@ -1,4 +1,4 @@
-/** Combines an instance of a group with its machine, in the terms of all clouds. */
+/** Combines an instance in a group's list with its virtual machine, in the form that is common to all clouds. */
 import type { Instance, InstanceState } from "../driver.ts";
 import type { Group } from "./group.ts";
 import type { Machine } from "./machines.ts";

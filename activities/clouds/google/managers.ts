@@ -12,7 +12,7 @@ export type Autoscaler = compute_v1.Schema$Autoscaler;
 export class GoogleManagers {
   constructor(private readonly api: GoogleApi) {}
 
-  /** Lists the managers of all zones and regions; incomplete if one of them did not answer. */
+  /** Lists the managers of all zones and regions; `isComplete` is false if a zone or region did not answer. */
   async list(): Promise<{ managers: Manager[]; isComplete: boolean }> {
     let isComplete = true;
     const asked = { project: this.api.project, returnPartialSuccess: true };
@@ -67,7 +67,7 @@ export class GoogleManagers {
     });
   }
 
-  /** Lists the configurations of single instances, which every instance that was created by name has. */
+  /** Lists the configurations of single instances; every instance that was created by name has one. */
   configs(place: GroupPlace): Promise<Config[]> {
     const asked = this.#asked(place);
     return this.api.all<{ items?: Config[]; nextPageToken?: string | null }, Config>({

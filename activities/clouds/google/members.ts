@@ -32,7 +32,10 @@ export class GoogleMembers {
     return instances.sort((a, b) => order(a) < order(b) ? -1 : 1);
   }
 
-  /** Finds the group by the metadata of the machine, so an instance without a machine is not found. */
+  /**
+   * Returns an instance. Its group is found by the metadata of the machine, so an instance without a machine is not
+   * found.
+   */
   async find(providerId: string): Promise<Instance | undefined> {
     const { project } = this.api;
     const place = machinePlaceOf(providerId, project);

@@ -24,7 +24,9 @@ export function tokenIn(group: string, name: string): string | undefined {
   return token !== "" && name === `${token}-${endOf("order", group, token)}` ? token : undefined;
 }
 
-/** Returns the name of the machine that the group gets, without an order, in place of its removed machine `gone`. */
+/**
+ * Returns the name of the machine that takes the place of the removed machine `gone` in the group, without an order.
+ */
 export function nameOfSubstitute(group: string, { base, gone }: { base: string; gone: string }): string {
   // A base name may end in the pattern of a counter, such as "-####".
   const plain = base.replace(/-#.*$/, "").slice(0, longest - hashLength - 1).replace(/-+$/, "") || "instance";

@@ -89,7 +89,7 @@ function isUnmade({ currentAction, instanceStatus }: Member["managed"]): boolean
   return (currentAction ?? "").startsWith("CREATING") && !instanceStatus;
 }
 
-/** Returns whether the result of the first attempt is unknown. */
+/** Returns whether the result of the first attempt to create the machine is not known yet. */
 function isOpen(managed: Member["managed"]): boolean {
   return isUnmade(managed) && !refusalIn(managed.lastAttempt?.errors);
 }

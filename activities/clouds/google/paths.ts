@@ -57,7 +57,7 @@ export function machinePlaceOf(providerId: string, project: string): MachinePlac
   return of === project && zone !== undefined && name !== undefined ? { zone, name } : undefined;
 }
 
-/** Returns the machine at a URL, also before it exists. */
+/** Returns the name and zone in the URL of a machine, which need not exist yet. */
 export function machineAt(url: string | null | undefined): MachinePlace | undefined {
   const [, zone, name] = /\/zones\/([^/]+)\/instances\/([^/]+)$/.exec(url ?? "") ?? [];
   return zone !== undefined && name !== undefined ? { zone, name } : undefined;

@@ -47,17 +47,17 @@ export function refusalIn(error: compute_v1.Schema$Operation["error"]): Refusal 
   return { codes, says: withoutValues(says), status: codes.some((code) => forbidden.includes(code)) ? 403 : 400 };
 }
 
-/** Returns whether capacity is missing; only time or an administrator fixes that. */
+/** Returns whether the refusal means that capacity is missing, which only time or an administrator fixes. */
 export function isWithoutRoom({ codes, status }: Refusal): boolean {
   return status !== 429 && codes.some((code) => noRoom.test(code));
 }
 
-/** Returns whether the resource exists already. */
+/** Returns whether the refusal means that the resource exists already. */
 export function isKnown({ codes, status }: Refusal): boolean {
   return codes.length === 0 ? status === 409 : codes.some((code) => known.includes(code));
 }
 
-/** Returns whether the resource is absent although its project exists. */
+/** Returns whether the refusal means that the resource is absent although its project exists. */
 export function isAbsent({ says, status }: Refusal): boolean {
   return status === 404 && !/'projects\/[^/']+' was not found/.test(says);
 }

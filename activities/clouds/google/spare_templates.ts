@@ -17,7 +17,10 @@ interface Ground {
   keep: readonly string[];
 }
 
-/** Keeps the newest templates of each base name; Google itself also refuses to delete a template that a group uses. */
+/**
+ * Deletes unused, old templates of this cluster, except those in `keep` and the newest of each base name. Google itself
+ * also refuses to delete a template that a group uses.
+ */
 export async function deleteSpareTemplates(
   api: GoogleApi,
   { groups, managers, clusterTag, keep }: Ground,

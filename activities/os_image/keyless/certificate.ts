@@ -21,7 +21,9 @@ export interface Certificate {
   from: number;
   until: number;
   key: KeyObject;
-  /** Maximum authorities below this one in a chain; undefined if it may not sign certificates. */
+  /**
+   * Maximum number of authorities below this certificate in a chain; undefined if the certificate is not an authority.
+   */
   depth: number | undefined;
   /** Purposes of its key; undefined if it is valid for all purposes. */
   purposes: readonly string[] | undefined;

@@ -12,7 +12,9 @@ export interface Identity {
   subject: string;
 }
 
-/** Extension with the issuer as a string in DER, and the extension of older certificates with its bare bytes. */
+/**
+ * The extension with the issuer as a DER string, and below it the extension of older certificates, with the bare text.
+ */
 const issuerExtension = "1.3.6.1.4.1.57264.1.8";
 const olderIssuerExtension = "1.3.6.1.4.1.57264.1.1";
 

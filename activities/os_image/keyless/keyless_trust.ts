@@ -30,7 +30,7 @@ function readRoot(text: string, at: number): Certificate {
   throw new Unfit("SpecInvalid", `spec.keyless.roots[${at}] is not ${needs}`);
 }
 
-/** Returns whether certificates can be verified with the key, by its type. */
+/** Returns whether the authority's key has a type with which certificates can be verified. */
 function isKnown({ key }: Certificate): boolean {
   return isTaken(key) || (key.asymmetricKeyType === "ec" && key.asymmetricKeyDetails?.namedCurve === "secp384r1");
 }

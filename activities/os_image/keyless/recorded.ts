@@ -10,11 +10,11 @@ const Hash = z.object({ algorithm: z.literal("sha256"), value: z.string() }).loo
 
 /** The common fields of all types of entries. */
 interface Recorded {
-  /** The part of the signature whose hash the entry contains. */
+  /** The field of `Signed` whose SHA-256 hash the entry contains. */
   of: "bytes" | "payload" | "envelope";
   hash: string;
   signers: {
-    /** Base64; undefined if the hash also covers the signature. */
+    /** The signature in base64; undefined if `hash` covers the signature too. */
     signature?: string;
     /** The certificate in PEM, in base64. */
     certificate: string;
@@ -33,7 +33,7 @@ const HashedRekord = z.object({
   return { of: "bytes", hash: hash.value, signers: [{ signature: content, certificate: publicKey.content }] };
 });
 
-/** The entry of an envelope, by the hash of its payload and its signers. */
+/** An entry for an envelope (DSSE): the hash of its payload, and each signature with its certificate. */
 const Dsse = z.object({
   apiVersion: z.literal("0.0.1"),
   kind: z.literal("dsse"),
@@ -46,7 +46,7 @@ const Dsse = z.object({
   return { of: "payload", hash: payloadHash.value, signers };
 });
 
-/** The older entry of an envelope, by the hash of the envelope's bytes. */
+/** The older type of entry for an envelope: the hash of all bytes of the envelope, and one certificate. */
 const InToto1 = z.object({
   apiVersion: z.literal("0.0.1"),
   kind: z.literal("intoto"),
@@ -55,7 +55,9 @@ const InToto1 = z.object({
   return { of: "envelope", hash: hash.value, signers: [{ certificate: publicKey }] };
 });
 
-/** The newer entry of an envelope, with signatures in base64 of base64; npm and GitHub used it before `dsse`. */
+/**
+ * The newer type of entry for an envelope, with signatures in base64 of base64; npm and GitHub used it before `dsse`.
+ */
 const InToto2 = z.object({
   apiVersion: z.literal("0.0.2"),
   kind: z.literal("intoto"),

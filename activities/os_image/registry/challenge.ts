@@ -78,8 +78,8 @@ async function tokenFrom(parameters: Record<string, string>, door: Door): Promis
 }
 
 /**
- * Returns the URL of the token server, which must use https. Plain http is valid only if the registry uses it too, and
- * with credentials only on this machine.
+ * Returns the URL of the token server, which must use https. Plain http is valid only if the registry uses http too; if
+ * credentials are sent, the token server must also run on this machine.
  */
 function realmOf(realm: string, { protocol, credentials }: Door): URL {
   const url = URL.canParse(realm) ? new URL(realm) : undefined;

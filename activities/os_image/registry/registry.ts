@@ -24,7 +24,9 @@ export interface Fetched {
 
 export interface RegistryAccess {
   credentials?: Credentials | undefined;
-  /** Whether to use plain http, also to another machine. */
+  /**
+   * Whether to use plain http even if the registry runs on another machine; a registry on this machine always uses it.
+   */
   insecure?: boolean;
   signal?: AbortSignal | undefined;
 }
@@ -43,8 +45,8 @@ export class Registry {
   }
 
   /**
-   * Returns a manifest by tag or digest; undefined if it does not exist. Throws Unfit if it is too large or has another
-   * digest.
+   * Returns a manifest by tag or digest; undefined if it does not exist. Throws Unfit if it is too large, or if its
+   * digest is not the requested one.
    */
   async manifest(reference: string): Promise<Fetched | undefined> {
     const found = await this.#found(`manifests/${reference}`, manifestTypes, largestManifest);
@@ -53,8 +55,8 @@ export class Registry {
   }
 
   /**
-   * Returns a blob of at most `limit` bytes; undefined if it does not exist. Throws Unfit if it is larger or has
-   * another digest.
+   * Returns a blob of at most `limit` bytes; undefined if it does not exist. Throws Unfit if it is larger, or if its
+   * digest is not the requested one.
    */
   async blob(digest: string, limit: number): Promise<Fetched | undefined> {
     const found = await this.#found(`blobs/${digest}`, "*/*", limit);
@@ -63,8 +65,8 @@ export class Registry {
   }
 
   /**
-   * Returns the index of the manifests that refer to a digest: from the referrers API, or from the tag that replaces
-   * this API; undefined if there is none.
+   * Returns the index of the manifests that refer to a digest, from the referrers API or, if the registry does not
+   * support this API, from the tag "sha256-<hex digits>"; undefined if there is none.
    */
   async referrers(digest: string): Promise<Uint8Array | undefined> {
     const { status, body } = await this.#ask(`referrers/${digest}`, manifestTypes, largestManifest);

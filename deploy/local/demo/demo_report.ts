@@ -54,7 +54,7 @@ export interface Findings {
   webUi: string;
 }
 
-/** Returns the report; it is `ok` only if every check passed and the observer missed nothing. */
+/** Returns the report; it is `ok` only if all checks passed, the observer missed nothing, and the worker was killed. */
 export function demoReport(findings: Findings): DemoReport {
   const { seed, replicas, durations, results, observed, workerKilled, webUi } = findings;
   const { readyNodes, machines, secrets, gaps, violations } = observed;

@@ -18,7 +18,7 @@ interface Surroundings {
   readonly client: Client;
   readonly narrator: Narrator;
   readonly waits: Waits;
-  /** Whether the story expects a halt; otherwise a halt that lasts `haltMs` ends the demo. */
+  /** Whether the rollout may stay halted; otherwise a halt that lasts `haltMs` ends the demo. */
   readonly mayHalt?: boolean;
 }
 
@@ -42,8 +42,8 @@ export class FleetWatch {
   }
 
   /**
-   * The last progress that the rollout reported, which can be old, because queries are not answered while the worker is
-   * down; undefined before the first answer.
+   * The last progress that the rollout reported, which can be old, because queries are not answered while Ostler's
+   * worker is down; undefined before the first answer.
    */
   get progress(): Progress | undefined {
     return this.#progress;

@@ -1,6 +1,6 @@
 /**
- * Grounds, which are environments of machines, with scaling groups: their machines are simulated or boot in containers,
- * like the machines of the pool.
+ * Grounds, which are environments of machines, with scaling groups. The machines of the groups are simulated or boot in
+ * containers, like those of the demo's pool of machine-controller.
  */
 import { first, GroupGround } from "../cloud/groups/group_ground.ts";
 import { ContainerFleet } from "../machines/groups/container_fleet.ts";

@@ -13,8 +13,8 @@ export class Interruption extends Error {
 const exitCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
 /**
- * Calls `call` at the first SIGINT, SIGTERM or SIGHUP; a second signal exits at once, after which OrphanGuard ends the
- * started processes.
+ * Calls `call` at the first SIGINT, SIGTERM or SIGHUP; a second signal ends this process immediately, after which
+ * OrphanGuard ends the processes that it started.
  */
 export function onInterruption(call: (interruption: Interruption) => void): void {
   let isStopping = false;

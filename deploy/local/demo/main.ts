@@ -42,8 +42,8 @@ async function play(options: DemoOptions, narrator: Narrator): Promise<Course> {
     await runDemo({ options, narrator, waits, directory, onReport });
     return { seed, replicas, directory, report, failure: undefined };
   } catch (error) {
-    // If a signal, a crash or the time limit ended the demo, this error is only a consequence, so the reason of the end
-    // is reported instead.
+    // If a signal such as SIGINT, a crash or the time limit ended the demo, this error is only a consequence, so the
+    // reason of the end is reported instead.
     const failure: unknown = waits.signal.aborted ? waits.signal.reason : error;
     return { seed, replicas, directory, report, failure };
   }

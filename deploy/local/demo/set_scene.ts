@@ -21,9 +21,9 @@ export interface Setting {
   readonly replicas: number;
   /** Number of machines above `replicas` during a rollout; default 1. */
   readonly surge?: number;
-  /** Whether the story expects a halt; otherwise a halt that lasts 15 s ends the demo. */
+  /** Whether the rollout may stay halted; otherwise a halt that lasts 15 s ends the demo. */
   readonly mayHalt?: boolean;
-  /** Temporal's namespace of the rollouts; default: the first namespace of the server. */
+  /** Temporal's namespace of the rollouts; by default, the namespace that the server has at its start. */
   readonly namespace?: string;
 }
 

@@ -9,7 +9,7 @@ export interface AddressPool {
   readonly bridgeAddress: string;
 }
 
-// The first and the last second octet of a pool, 10.201.0.0/20 to 10.250.0.0/20: above the typical ranges of pods and
+// Minimum and maximum of a pool's second octet: pools are 10.201.0.0/20 to 10.250.0.0/20, above most ranges of pods and
 // Services, and below the ranges of many VPNs.
 const firstOctet = 201;
 const lastOctet = 250;

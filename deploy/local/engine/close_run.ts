@@ -67,7 +67,8 @@ function undoSteps(scope: RunScope, record: RunRecord, others: readonly RunRecor
   }
   // The bridge of the run's network is also removed directly, because a killed engine leaves the bridge behind.
   if (directory !== undefined) steps.push(["network", () => removeBridge(networkName(record.runId), scope.env)]);
-  // The settings are restored last, because the engine changes them too, and never while other runs need them.
+  // The settings are restored last, because not only machines but also the engine change them, and never while other
+  // runs need them.
   if (others.length === 0) steps.push(["kernel settings", () => restoreSettings(scope, socketPath)]);
   return steps;
 }

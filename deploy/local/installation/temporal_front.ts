@@ -1,4 +1,7 @@
-/** The front of Temporal for pods: TLS with client certificates on an address of this host, which can be cut off. */
+/**
+ * The front of Temporal for pods: a proxy that listens on an address of this host, requires TLS with client
+ * certificates, and can interrupt all connections.
+ */
 import { freePorts } from "../process/free_ports.ts";
 import type { KeyedCertificate } from "../stack/certificate_authority.ts";
 import { authorityOf, type Named, TlsDoor } from "./tls_door.ts";

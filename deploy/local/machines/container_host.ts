@@ -152,7 +152,8 @@ class Fleet {
   }
 }
 
-// These settings are not special to container machines: any other cluster with a mirror of its own could set the same.
+// The settings of `siteSettings` are not specific to container machines: a cluster whose machines download from a
+// mirror of its own could set the same settings.
 
 /** Returns the settings of Ostler's processes, by environment variable. */
 export function siteSettings(

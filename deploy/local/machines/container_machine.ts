@@ -23,7 +23,7 @@ export interface ContainerMeans extends PodServices {
   network: string;
   labels: Record<string, string>;
   metadata: MetadataService;
-  /** Size in bytes of the disk that programs on new machines see; by default the size of the disk of the host. */
+  /** Size in bytes of the disk that programs on new machines see; by default the size of the host's disk. */
   diskBytes?: number | undefined;
 }
 
@@ -97,7 +97,8 @@ export class ContainerMachine implements CloudMachine {
     if (nodeName !== undefined) await persist(patience, () => hypervisor.deletePods(nodeName));
   }
 
-  // Waits for a container that is being started, because it cannot be removed before it exists.
+  // Removes the container. If its start is still in progress, waits for the start first, because a container cannot be
+  // removed before it exists.
   async #scrap(): Promise<void> {
     const container = await this.#starting?.catch(() => undefined);
     if (container === undefined) return;
@@ -142,8 +143,8 @@ export class ContainerMachine implements CloudMachine {
     if (this.#view.phase === "booting") this.#enter("installing");
   }
 
-  // Follows the machine through its Node only, and without a deadline, because Ostler gives up machines that never
-  // join.
+  // Follows the boot by reading the machine's Node only. There is no deadline, because Ostler itself gives up machines
+  // that never join.
   async #followNode(): Promise<void> {
     let hasNetwork = false;
     for (; !this.#signal.aborted; await rest(lookSeconds, this.#signal)) {
@@ -174,7 +175,8 @@ export class ContainerMachine implements CloudMachine {
     return { attempts: bootAttempts, seconds: bootStepSeconds, signal: this.#signal };
   }
 
-  // A request that was under way when the machine was deleted may end later, and must not revive the machine.
+  // A boot step that was in progress when the machine was killed or removed can end later; it must not change the phase
+  // any more.
   #enter(phase: MachinePhase): void {
     if (this.#life.signal.aborted && phase !== "deleted") return;
     this.#view.phase = phase;

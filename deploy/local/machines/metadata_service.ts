@@ -11,7 +11,9 @@ export interface Offer {
   instanceId: string;
   hostname: string;
   userData: string;
-  /** The only client address that is served; known shortly after the machine has started. */
+  /**
+   * The machine's address, the only client address that gets this data; known shortly after the machine has started.
+   */
   address: Promise<string>;
   /** Called when the user-data was served. */
   onFetched: () => void;

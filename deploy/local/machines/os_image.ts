@@ -1,4 +1,4 @@
-/** Builds of the machine image with distinct system names, which kubelets report. */
+/** Builds variants of the machine image. Each variant ("build") has its own OS name, which kubelets report. */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -13,7 +13,10 @@ export function systemName(build: string): string {
   return `Debian GNU/Linux 12, ${build}`;
 }
 
-/** Returns the name of a build of the machine image `base`, built first if the engine lacks it. */
+/**
+ * Returns the image name of variant `build` of the machine image `base`; creates this image first if the engine lacks
+ * it.
+ */
 export async function osImage(base: string, build: string): Promise<string> {
   const recipe = createHash("sha256").update(await readFile(join(recipeFolder, "Dockerfile"))).digest("hex");
   const name = `${base}-${recipe.slice(0, 8)}-${build}`;

@@ -1,6 +1,9 @@
 import type { StoredFile } from "./stored_file.ts";
 
-/** Handles the requests of one part of the mirror; returns undefined if the path does not exist. */
+/**
+ * One part of the mirror, such as images or packages: returns the response to a request, or undefined if this part does
+ * not serve the path.
+ */
 export type Answer = (request: Request, path: string) => Promise<Response | undefined>;
 
 /** Returns a response that streams a stored file; for a HEAD request, a response with only the headers. */

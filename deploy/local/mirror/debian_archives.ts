@@ -10,7 +10,7 @@ export interface DebianArchives {
   readonly proxy?: string;
 }
 
-/** Runs a program and returns its standard output; undefined if it is missing or fails. */
+/** Runs a program and returns its standard output; undefined if the program is not installed or fails. */
 type Ask = (program: string, args: readonly string[]) => Promise<string | undefined>;
 
 /** Reads the archives from apt, which parses its own files; throws if apt has no Debian archive over http or https. */
@@ -31,7 +31,10 @@ export async function debianArchives(ask: Ask = askProgram): Promise<DebianArchi
   return { debian, "debian-security": security, ...(proxy === undefined ? {} : { proxy }) };
 }
 
-/** Matches URLs of snapshots of the archive `debian`; `debian-security` is beside it in the same snapshot. */
+/**
+ * Matches URLs of snapshots of the archive `debian`; the URL of `debian-security` in the same snapshot differs only in
+ * this name.
+ */
 export const snapshotForm = /^http\S*\/debian\/\d{8}T\d{6}Z$/;
 
 /** Returns the archives as they were in a snapshot; returns `archives` unchanged if `snapshot` is "". */

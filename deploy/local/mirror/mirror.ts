@@ -25,7 +25,8 @@ interface MirrorOptions {
 }
 
 /**
- * A fault: "down" closes the port, so that connections are refused; "wrong-bytes" serves other bytes for a file.
+ * A simulated fault: "down" closes the port, so that connections are refused; "wrong-bytes" serves wrong content for a
+ * file.
  */
 type MirrorFault = { readonly kind: "down" } | { readonly kind: "wrong-bytes"; readonly file: string };
 
@@ -107,7 +108,10 @@ interface Releases {
   readonly answer: Answer;
   /** The SHA-256 of each file: `path=SHA-256`, comma-separated. */
   readonly digests: string;
-  /** Serves other bytes for this file, or all files correctly if undefined; throws if the file does not exist. */
+  /**
+   * Serves wrong content for the file of this name from now on; serves all files correctly if `file` is undefined.
+   * Throws if no release file has this name.
+   */
   spoil(file: string | undefined): void;
 }
 

@@ -21,7 +21,7 @@ const largestIndex = 1024 * 1024;
 
 /**
  * Serves the paths below packages/: forwards the files of the Debian archives unchanged, including signatures. Keeps
- * immutable files, and small indexes for a minute.
+ * immutable files in `directory` permanently, and indexes of at most 1 MiB in memory for a minute.
  */
 export function passPackagesOn({ directory, archives, signal }: PackageOptions): Answer {
   const source = packageSource(archives, signal);

@@ -3,13 +3,13 @@ import { HttpsWatch } from "../../../activities/kube/https_watch.ts";
 import { ApiConnection } from "../stack/api_connection.ts";
 import type { ApiObject } from "./pool_facts.ts";
 
-/** All objects of a collection at one version of the API server's history. */
+/** All objects of a collection at one resource version. */
 export interface Listing {
   version: string;
   objects: ApiObject[];
 }
 
-/** One change, or a bookmark with the latest observed version. */
+/** One change of an object, or a bookmark, which reports a newer resource version without a change. */
 export interface SourceEvent {
   type: string;
   object: ApiObject;
@@ -19,7 +19,7 @@ export interface SourceEvent {
 export interface Source {
   list(path: string): Promise<Listing>;
   /**
-   * Passes every change after a version to `tell`; returns "expired" if the server no longer has that version,
+   * Passes every change after `version` to `tell`. Returns "expired" if the API server no longer has that version,
    * otherwise "ended".
    */
   watch(from: { path: string; version: string; signal: AbortSignal }, tell: (event: SourceEvent) => void): Promise<

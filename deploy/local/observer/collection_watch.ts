@@ -39,7 +39,10 @@ export class CollectionWatch {
     return this.#gaps;
   }
 
-  /** Number of watches that ended and were resumed from the same version. */
+  /**
+   * Number of times that changes arrived again after a watch had ended; the next watch continued from the last known
+   * version.
+   */
   get resumes(): number {
     return this.#resumes;
   }

@@ -4,7 +4,8 @@ import type { Facts, Kind } from "./pool_facts.ts";
 export interface MachineLife {
   name: string;
   /**
-   * When its first object was seen: typically its Machine object, which Ostler holds before its instance is created.
+   * When its first object was seen: typically its Machine object, which can exist long before the instance, because
+   * Ostler holds new machines back.
    */
   seenAt: string;
   /** When its instance was seen first; from then on, the machine costs money. */

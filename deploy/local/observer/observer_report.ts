@@ -9,7 +9,7 @@ export interface Violation {
   at: string;
   property: Property;
   message: string;
-  /** Names at that moment: existing nodes or machines, or missing or incomplete secrets. */
+  /** Names at that moment: the Ready nodes, the machines, or the secrets that are missing or without their data. */
   names: string[];
 }
 
@@ -19,18 +19,18 @@ export interface ObserverReport {
   ok: boolean;
   /** Time of `arm` in RFC 3339; undefined if it was never called, so that nothing was checked. */
   armedAt: string | undefined;
-  /** Minimum number of Ready nodes with an existing machine at any moment. */
+  /** `min` is the lowest number of Ready nodes that was observed; only nodes with an existing instance count. */
   readyNodes: { min: number; wanted: number; ok: boolean };
   /**
-   * Maximum number of machines (VirtualMachines) at any moment. `objects` is the maximum number of Machine objects,
-   * without objects that are held and have no instance.
+   * `max` is the highest number of machines (VirtualMachines) that was observed. `objects` is the highest number of
+   * Machine objects, without those that Ostler holds back before they have an instance.
    */
   machines: { max: number; objects: number; allowed: number; ok: boolean };
   /** Number of times that a secret was missing or without its data. */
   secrets: { watched: string[]; missing: number; ok: boolean };
   /** Descriptions of periods in which changes may have been missed. */
   gaps: string[];
-  /** Number of watches that ended and were resumed from the same version, without missed changes. */
+  /** Number of times that changes arrived again after a watch had ended, without missed changes. */
   resumes: number;
   /** Number of observed changes. */
   events: number;

@@ -25,8 +25,8 @@ const holdAnnotation = "machine-controller.kubermatic.io/initializers";
 const instanceFinalizer = "machine-delete-finalizer";
 
 /**
- * Readers of the one fact that is kept for an object: whether the node is Ready, the instance exists, the machine is
- * not held or has an instance, or the secret has its data.
+ * Readers of the one fact that is kept for an object: whether the node is Ready, the instance exists, the Machine
+ * object counts (see `isPaper`), or the secret has its data.
  */
 export const readers: Record<Kind, FactReader> = {
   nodes: (pool, object) => isOfPool(pool, nameOf(object)) ? isReady(object) : undefined,
@@ -48,7 +48,8 @@ function isReady({ status }: ApiObject): boolean {
   return conditions?.some((condition) => condition.type === "Ready" && condition.status === "True") ?? false;
 }
 
-// A machine that is held and has no instance does not count, because it costs nothing and runs nothing.
+// While a Machine object has the hold annotation, machine-controller creates no instance for it. Without an instance it
+// does not count, because it costs nothing and runs nothing.
 function isPaper({ metadata }: ApiObject): boolean {
   return Boolean(metadata?.annotations?.[holdAnnotation]) && !metadata?.finalizers?.includes(instanceFinalizer);
 }

@@ -20,7 +20,7 @@ interface ProcessCrashFacts {
 export class ProcessCrash extends Error {
   readonly processName: string;
   readonly exit: ProcessExit;
-  /** How the process ended, as a predicate after its name. */
+  /** How the process ended, to be written after its name, such as "exited with code 1". */
   readonly how: string;
   readonly logTail: string;
 

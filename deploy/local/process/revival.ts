@@ -14,7 +14,7 @@ export interface Revivable {
 interface RevivalSurroundings {
   /** Receives one line for each restart. */
   readonly say: (line: string) => void;
-  /** Receives the last error when the process has ended too often to be restarted again. */
+  /** Receives the last error when the process has ended too often, and is not restarted any more. */
   readonly giveUp: (end: Error) => void;
   /** Aborts when no process may be started any more. */
   readonly lifetime: AbortSignal;
@@ -87,9 +87,9 @@ function howItEnded(name: string, end: Error): string {
 interface BackOffRules {
   readonly firstMs: number;
   readonly longestMs: number;
-  /** If a process has run for this long, the pause before its restart is the first pause again. */
+  /** If a process ran for at least this long before it ended, the pause before its restart is `firstMs` again. */
   readonly forgivenAfterMs: number;
-  /** Number of ends within `withinMs` after which the process is not restarted. */
+  /** If a process has ended this many times within `withinMs`, it is not restarted any more. */
   readonly mostEnds: number;
   readonly withinMs: number;
 }

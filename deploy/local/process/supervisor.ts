@@ -19,7 +19,7 @@ export interface SupervisorOptions {
 
 /** Runs named processes that never outlive this process, even if it is killed. */
 export class Supervisor {
-  /** Resolves with the first error passed to `onCrash`; stays pending if there is none. */
+  /** Resolves with the first error that is passed to `onCrash`; stays pending until then. */
   readonly firstCrash: Promise<Error>;
   readonly #logs: string;
   readonly #guard = new OrphanGuard();
@@ -40,12 +40,12 @@ export class Supervisor {
     this.#reportRevival = (line) => options.onRevival?.(line);
   }
 
-  /** Returns all processes that were started and not replaced, in the order of their starts. */
+  /** Returns all processes in the order of their starts; of several starts under one name, only the last process. */
   get processes(): readonly SupervisedProcess[] {
     return [...this.#processes.values()];
   }
 
-  /** Returns the process with this name; throws if none was started. */
+  /** Returns the process with this name; throws if no process was started under this name. */
   get(name: string): SupervisedProcess {
     const found = this.#processes.get(name);
     if (found === undefined) throw new Error(`Failed to find process "${name}": it was never started`);

@@ -1,6 +1,6 @@
 /**
- * Polls until a state is reached that another process brings about; the error at the deadline includes why the last
- * check failed.
+ * Polls until something outside this process, such as a server, has reached the awaited state; the error at the
+ * deadline includes why the last check failed.
  */
 import { setTimeout as pause } from "node:timers/promises";
 
@@ -18,7 +18,7 @@ export interface WaitOptions {
   readonly pausesMs?: readonly [first: number, longest: number];
   /** Time after which an attempt is given up and repeated (default 5 s). */
   readonly attemptMs?: number;
-  /** Number of attempts after which the wait ends before its time (default unlimited). */
+  /** Maximum number of attempts; after the last one the wait ends even before `timeoutMs` (default unlimited). */
   readonly attempts?: number;
   /** Returns whether an error of an attempt ends the wait; by default none does. */
   readonly isFinal?: (error: unknown) => boolean;

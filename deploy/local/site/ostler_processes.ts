@@ -15,7 +15,7 @@ export interface OstlerProcesses {
   metrics?: { controller: string; worker: string };
 }
 
-/** Kubeconfig of each process for the management cluster, which has profiles and configs. */
+/** Kubeconfig of each process for the management cluster, which has Ostler's profiles and configs. */
 export interface ManagementKubeconfigs {
   controller: string;
   worker: string;
@@ -62,7 +62,8 @@ export async function startOstler(
   };
   const [controller, worker] = await Promise.all([
     start("controller", basic),
-    // The worker renders templates in a child process without permissions.
+    // The worker may run these programs, because it renders templates in a child process, which has no permissions
+    // itself.
     start("worker", [...basic, `--allow-run=/bin/sh,${process.execPath}`]),
   ]);
   const urlOf = (port: number): string => `http://127.0.0.1:${port}/metrics`;
@@ -75,7 +76,8 @@ function connections(stack: Stack, kubeconfig: string, healthPort: number): Reco
     KUBECONFIG: kubeconfig,
     TEMPORAL_ADDRESS: stack.temporal.address,
     TEMPORAL_NAMESPACE: stack.temporal.namespace,
-    // The user's Temporal configuration for other servers, such as keys, must not be used here.
+    // An empty file, because the user's own Temporal configuration has keys for other servers, which must not be used
+    // here.
     TEMPORAL_CONFIG_FILE: "/dev/null",
     OSTLER_HEALTH_PROBE_ADDRESS: `127.0.0.1:${healthPort}`,
   };
@@ -96,7 +98,7 @@ function specOf(
     cwd: root,
     env: environment,
     ready: httpProbe({ url: `http://127.0.0.1:${port}/readyz` }),
-    // A short grace period loses nothing, because Temporal retries the worker's activities on the next worker.
+    // A short grace period loses no work, because Temporal retries interrupted activities when a worker runs again.
     graceMs: 2_000,
     // A controller that lost its lease exits, and expects a restart, which a kubelet does in a cluster.
     isRevived: true,

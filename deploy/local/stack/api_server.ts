@@ -42,8 +42,8 @@ function apiServerSpec(foundation: Foundation, { etcdUrl, port, audit }: Setting
       `--advertise-address=${foundation.address}`,
       `--secure-port=${port}`,
       "--service-cluster-ip-range=10.96.0.0/16",
-      // The API server refuses a loopback address as endpoint of Service `kubernetes`; pods on machines do not need
-      // this endpoint.
+      // The API server refuses a loopback address as endpoint of Service `kubernetes`; pods on machines reach the API
+      // server by a NAT rule instead.
       "--endpoint-reconciler-type=none",
       "--allow-privileged=true",
       "--profiling=false",

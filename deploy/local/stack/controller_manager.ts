@@ -38,7 +38,8 @@ function controllerManagerSpec(foundation: Foundation, settings: Settings): Proc
       `--tls-cert-file=${pki.controllerManagerServer.certificatePath}`,
       `--tls-private-key-file=${pki.controllerManagerServer.keyPath}`,
       "--leader-elect=false",
-      // At the default rate, requesting a token for each controller at start takes five seconds.
+      // With the default limit of requests per second, the token requests of all controllers at the start take five
+      // seconds.
       "--kube-api-qps=200",
       "--kube-api-burst=400",
       "--profiling=false",

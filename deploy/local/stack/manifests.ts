@@ -81,7 +81,8 @@ class Applier {
   }
 }
 
-// Retried errors: 404, because discovery and the creation of a namespace may lag behind, 5xx, 429 and no response.
+// Every error that is not in this list is retried: 5xx, 429, a missing response, and 404, because discovery and the
+// creation of a namespace can lag behind.
 function isFinal(error: unknown): error is ApiRefusal {
   return error instanceof ApiRefusal && [400, 401, 403, 405, 409, 413, 415, 422].includes(error.status);
 }

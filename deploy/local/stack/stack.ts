@@ -190,7 +190,8 @@ function etcdSpec(foundation: Foundation, ports: { client: number; peer: number 
       `--peer-trusted-ca-file=${etcdAuthority.certificatePath}`,
       `--peer-cert-file=${etcd.certificatePath}`,
       `--peer-key-file=${etcd.keyPath}`,
-      // A single member needs no heartbeats: its ticks, ten a second by default, would cost as much as its idle work.
+      // A single member needs no heartbeats: the default of ten ticks per second would cost as much as all other work
+      // of an idle etcd.
       "--heartbeat-interval=500",
       "--election-timeout=5000",
       // Without fsync, a power failure loses data, but a power failure ends the stack anyway; the kill of a process

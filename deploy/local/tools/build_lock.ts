@@ -9,7 +9,7 @@ interface LockWait {
   readonly waitMs?: number;
 }
 
-/** The lock was still held when the wait timed out. */
+/** Thrown if another run still holds the lock when the wait times out. */
 export class LockTimeout extends Error {
   override readonly name = "LockTimeout";
 }

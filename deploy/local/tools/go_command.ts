@@ -15,7 +15,7 @@ export interface Go {
   readonly onLine?: (line: string) => void;
 }
 
-/** One call of go; errors name it by `step`. */
+/** One run of the go command; errors name it by `step`. */
 interface GoCall {
   readonly step: string;
   readonly args: readonly string[];

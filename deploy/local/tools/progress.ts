@@ -11,7 +11,7 @@ export interface ToolProgress {
 /** Reports a state of several tools. */
 export type Report = (tools: readonly ToolName[], state: ToolProgress["state"], detail: string) => void;
 
-/** Returns a report that adds the seconds since this call to each event. */
+/** Returns a function that passes each state on to `onProgress`, with the seconds since the call of `startReport`. */
 export function startReport(onProgress: (progress: ToolProgress) => void): Report {
   const startedAt = performance.now();
   return (tools, state, detail) => {

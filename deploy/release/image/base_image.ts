@@ -10,14 +10,14 @@ export interface BaseImage {
 /** The build arguments that name images. */
 const named = ["BASE", "DENO", "BUILD_BASE", "BUILD_DENO"];
 
-/** Returns the images that the arguments of a build name, with the digests that the engine knows. */
+/** Returns the images that are named in the build arguments `args`, with the digests that the engine knows. */
 export async function baseImages(args: Readonly<Record<string, string>>): Promise<BaseImage[]> {
   const { container: { dockerode } } = await getContainerRuntimeClient();
   const names = new Set(named.flatMap((name) => args[name] ?? []));
   return await Promise.all([...names].map(async (name) => baseImage(name, await dockerode.getImage(name).inspect())));
 }
 
-/** Returns an image with the digest in its name, else its digest in a registry, else its id in the engine. */
+/** Returns an image with its digest: the digest in its name, else the one in a registry, else its id in the engine. */
 export function baseImage(
   name: string,
   { Id, RepoDigests }: { Id: string; RepoDigests?: readonly string[] },

@@ -13,8 +13,8 @@ const extended = ["x", "g"];
 export interface TimeLaw {
   latest: number;
   /**
-   * Whether all times are set to `latest`, not only times after it. Layers of the build need this, because the files of
-   * build steps that the engine cached have the times of an earlier build.
+   * Whether all times are set to `latest`, not only times after it. The layers that a build adds need this, because the
+   * files of build steps that the engine cached have the times of an earlier build.
    */
   isOnly: boolean;
 }

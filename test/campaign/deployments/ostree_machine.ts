@@ -1,6 +1,6 @@
 /**
- * One machine whose root is a deployment of ostree. Orders for it run the scripts of hands directly on the machine, and
- * not in a pod.
+ * One machine whose root is an OSTree deployment. Orders for it run directly on the machine, with the scripts that
+ * Ostler otherwise runs in its pods on nodes (hands).
  */
 import { join } from "node:path";
 import process from "node:process";
@@ -46,7 +46,7 @@ export class OstreeMachine {
     this.#machine = machine;
   }
 
-  /** Waits until the machine has booted again, and returns the new boot ID. */
+  /** Waits until the machine has booted with a boot ID other than `before`, and returns this boot ID. */
   async booted(before = ""): Promise<string> {
     return await eventually("another boot", async () => {
       const { exitCode } = await this.#machine.run(["systemctl", "is-active", "multi-user.target"]).catch(() => away);
@@ -56,7 +56,7 @@ export class OstreeMachine {
     }, { withinMs: bootMs });
   }
 
-  /** Returns the commit of a build as a digest. */
+  /** Returns the OSTree commit of a build, in the form of an image digest. */
   async digest(build: Build): Promise<string> {
     return `sha256:${(await this.#said(["ostree", `--repo=${remoteRepository}`, "rev-parse", `os/${build}`])).trim()}`;
   }

@@ -20,7 +20,8 @@ const waiting = /^Waiting for (room in the budget|other machines to be Ready|\S+
 
 /**
  * Cuts the first new machine off the network while the second one boots; by then a pod of the test's workload runs on
- * the first. The machine may still be alive, so the rollout must wait; the network is restored when it reports that.
+ * the first. The machine may still be alive, so the rollout must wait. Restores the network when the rollout reports
+ * that it waits.
  */
 export async function cutFirstNewcomer(scene: Scene): Promise<Cut> {
   const { world, pool, visitors } = scene;

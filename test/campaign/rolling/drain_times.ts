@@ -1,6 +1,6 @@
 /**
- * How long machines were drained by the clock, from the history of their run: the run's own report excludes the time
- * without a worker.
+ * How long machines were drained by the clock, from the history of the rollout's workflow: the durations that the
+ * workflow itself reports exclude the time without a worker.
  */
 import { defaultPayloadConverter } from "@temporalio/common";
 import type { WorkflowHandle } from "@temporalio/client";

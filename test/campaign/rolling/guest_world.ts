@@ -1,4 +1,6 @@
-/** A world of three real machines with guests, and visitors that never stop sending requests. */
+/**
+ * Three real machines with guests (pods that answer HTTP), and visitors that send requests to the guests all the time.
+ */
 import { readFile } from "node:fs/promises";
 import { type Connection, connectWith } from "../../../deploy/local/cloud/kube.ts";
 import type { ContainerHost } from "../../../deploy/local/machines/container_host.ts";

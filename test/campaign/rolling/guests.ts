@@ -41,7 +41,7 @@ function deployment(image: string): object {
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     containers: [container],
-    // Always one on each machine, so that each drain evicts one.
+    // At most one guest runs on a machine; there are as many guests as machines, so each drain evicts one.
     affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [apart] } },
   };
   return { metadata, spec: { replicas, selector, template: { metadata: { labels }, spec } } };

@@ -40,7 +40,7 @@ export class PodRoutes {
     return this.#routes.has(node);
   }
 
-  /** Removes all its routes; rejects with the first one that could not be added or removed. */
+  /** Removes all its routes; rejects with the first error of adding or removing a route. */
   async close(): Promise<void> {
     this.#stopping.abort();
     for (const name of [...this.#routes.keys()]) this.#then(() => this.#remove(name));

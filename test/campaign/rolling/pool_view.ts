@@ -16,7 +16,7 @@ export interface Node {
 const pool = "pool";
 const patienceSeconds = 420;
 
-/** The pool named "pool" of a world, which is its only one. */
+/** The pool named "pool", the only pool of the test environment. */
 export class PoolView {
   readonly world: World;
 
@@ -44,7 +44,9 @@ export class PoolView {
     return node?.status.conditions.find(({ type }) => type === "Ready")?.status ?? "gone";
   }
 
-  /** The newest state of the rollout, undefined until it has read the newest template. */
+  /**
+   * Returns the status of the Rollout; undefined while the status is not yet about the newest generation of the pool.
+   */
   async status(): Promise<RolloutStatus | undefined> {
     const status = await this.world.status(pool);
     const desired = await this.world.get<{ metadata: { generation: number } }>(poolPath(pool));

@@ -10,7 +10,7 @@ import type { PoolView } from "./pool_view.ts";
 import type { FailedVisit, VisitReport } from "./visit.ts";
 import type { Visitors } from "./visitors.ts";
 
-/** The desired state of a pool. */
+/** The desired state of a pool, and the limits that hold while the pool is changed. */
 export interface Change {
   kubelet: string;
   image: string;
@@ -18,7 +18,7 @@ export interface Change {
   bounds: { ready: number; machines: number };
 }
 
-/** The facts about a change of the whole pool. */
+/** The objects with which a story changes the pool and observes the change. */
 export interface Scene {
   world: World;
   host: ContainerHost;

@@ -1,4 +1,4 @@
-/** Machines that cannot reach the API server, or do not trust each other's certificates or tokens. */
+/** Machines that cannot reach the API server, do not trust its certificate, or have a token that it refuses. */
 import assert from "node:assert/strict";
 
 import { CertificateAuthority } from "../../../deploy/local/stack/certificate_authority.ts";
@@ -9,7 +9,10 @@ import type { Scene } from "./scene.ts";
 const silence =
   /the machine sent no boot report: most likely it cannot reach the API server, does not trust the API server's/i;
 
-/** A machine that was cut off before its first request continues by itself, and reports that. */
+/**
+ * Expects a machine that was cut off from the API server before its first request to join by itself once it is
+ * connected, and to report why it could not join before.
+ */
 export async function isCutOff({ world }: Scene, view: FaultView): Promise<void> {
   await world.until("tries in vain", async () => (await view.tries("bootstrap")).length >= 3, 240);
   assert.equal(await view.report(), undefined);
@@ -21,8 +24,8 @@ export async function isCutOff({ world }: Scene, view: FaultView): Promise<void>
 }
 
 /**
- * Expects a machine with a wrong CA to give its token to no server; the verdict names the typical cause, and where to
- * read more.
+ * Expects a machine with a wrong CA to give its token only to servers with a certificate of that CA, so not to the API
+ * server. The verdict names the typical cause, and where to read more.
  */
 export async function distrusts({ host, stranger }: Scene, view: FaultView): Promise<void> {
   assert.match(await view.journal("bootstrap"), /Cannot fetch secret .*: curl: \(60\) SSL certificate problem/);

@@ -31,7 +31,7 @@ export async function expireToken(world: World, pool: string): Promise<void> {
   await world.patch(path, { metadata: { annotations }, data: changed });
 }
 
-// Files in user-data are base64.
+// Changes the tokens in user-data, in which files are base64.
 function withTokens(text: string, change: (token: string) => string): string {
   return text.replaceAll(/[A-Za-z0-9+/]{200,}={0,2}/g, (content) => {
     const file = Buffer.from(content, "base64").toString();

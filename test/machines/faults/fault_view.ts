@@ -98,7 +98,7 @@ export class FaultView {
     return events.sort((left, right) => at(left) - at(right)).map(({ message }) => message);
   }
 
-  /** Runs `ostler retry`, and waits until the rollout has begun anew. */
+  /** Runs `ostler retry`, and waits until the rollout is not halted any more. */
   async isTriedAgain(): Promise<void> {
     await ostler(this.world, "retry", this.pool);
     const isUnderWay = async (): Promise<boolean> => (await this.world.status(this.pool))?.phase !== "Halted";
@@ -111,7 +111,8 @@ export class FaultView {
   }
 
   /**
-   * Waits until `ostler explain` prints this: a machine retries, and not all of its attempts end for the same reason.
+   * Waits until `ostler explain` prints a matching text. One call is not enough, because the machine retries, and not
+   * all of its attempts fail for the same reason.
    */
   async untilExplained(said: RegExp): Promise<void> {
     // Pauses of a second between two reads, because each call of the command starts a process.

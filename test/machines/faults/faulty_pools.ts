@@ -10,8 +10,8 @@ import { realPool } from "../real_machines.ts";
 const strict = { deadlines: "strict" };
 
 /**
- * Seconds that suffice for a machine to boot beside all the others and to fail several times; on a slower computer a
- * second attempt is needed.
+ * Seconds in which a machine can boot beside all others and fail several times. On a slower computer a test needs a
+ * second attempt.
  */
 const registeredSeconds = 120;
 const join = { instance: "90s", address: "90s", registered: `${registeredSeconds}s`, ready: "150s", attempts: 0 };
@@ -23,7 +23,7 @@ export const verdictSeconds = registeredSeconds + 120;
 
 const profilesPath = "/apis/operatingsystemmanager.k8c.io/v1alpha1/namespaces/kube-system/operatingsystemprofiles";
 
-/** The fields with a fault of a profile that extends Ostler's Debian. */
+/** The faulty fields of a profile; all other fields are those of Ostler's Debian profile, which it extends. */
 interface Flaw {
   bootstrapConfig?: object;
   provisioningConfig?: object;
@@ -59,10 +59,12 @@ export async function order(
   await world.create(poolsPath(), realPool(host, { ...overrides, labels: isStrict ? strict : {} }));
 }
 
-/** A setting that only the real kubelet refuses, because no schema knows for which resources it monitors evictions. */
+/**
+ * A setting that only the kubelet itself refuses, because no schema lists the eviction signals that the kubelet knows.
+ */
 export const nonsenseSignal = { [`${kubeletAnnotationPrefix}EvictionHard`]: "moonlight.available<1%" };
 
-/** Lets machines install packages. */
+/** Returns the annotation of a pool that names the mirror from which its machines install packages. */
 export function withPackages(host: ContainerHost): Record<string, string> {
   return { [`${parameterPrefix}packageMirror`]: host.mirror.packagesUrl };
 }

@@ -19,7 +19,10 @@ export const lastWords = {
 
 const steps = { noPackage: /^packages$/, fullDisk: installing, badKubelet: /^kubelet$/ };
 
-/** Waits for a machine's last report, on a second or later attempt. */
+/**
+ * Waits until the machine's boot report names the cause after a second or later attempt, and `ostler explain` repeats
+ * the cause.
+ */
 export async function saysWhy(view: FaultView, fault: keyof typeof lastWords): Promise<void> {
   const why = lastWords[fault].source;
   await view.untilReport(new RegExp(why));

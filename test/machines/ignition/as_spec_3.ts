@@ -17,7 +17,7 @@ const FileOf2 = z.strictObject({
   filesystem: z.literal("root"),
   path: z.string(),
   contents: z.strictObject({ source: z.string().startsWith("data:,"), verification: nothing }),
-  // Special bits are dropped: 3.3.0 has none.
+  // Refuses modes with special bits (setuid, setgid, sticky), because 3.3.0 does not support them.
   mode: z.int().min(0).max(0o777),
 });
 

@@ -13,7 +13,7 @@ import type { MachineGround } from "../../../deploy/local/site/site.ts";
 export interface IgnitionGround extends MachineGround {
   /** Returns a machine of a site on this ground; rejects when the machine is not switched on. */
   machine(name: string): Promise<MachineContainer>;
-  /** Switches a machine on that belongs to no site; the machine is removed with the host. */
+  /** Switches on a machine that belongs to no site; the machine is removed with the host. */
   boot(name: string, userData: string): Promise<MachineContainer>;
   stop(): Promise<void>;
 }

@@ -91,7 +91,7 @@ export class AwsEc2 {
     const { image, machineType, userData, snapshot } = template?.fields ?? { image: "" };
     const versionDescription = template && this.#descriptions.get(template);
     const disk = { deviceName: "/dev/sda1", ebs: { snapshotId: snapshot, volumeSize: 8 } };
-    // Fields that AWS adds without a request.
+    // Fields that AWS sets although the request did not have them.
     const metadataOptions = { state: number === 1 ? "applied" : "pending", httpTokens: "required" };
     const data = { imageId: image, instanceType: machineType, userData, metadataOptions };
     return {

@@ -84,7 +84,7 @@ export class AwsGround {
   }
 
   launch(group: Group, { token, zone }: { token: string; zone: string }): CloudInstance {
-    // The simulated cloud never forgets a token, so a forgotten token gets a suffix.
+    // The simulated cloud never forgets a token, so a suffix makes it launch again for a token that AWS has forgotten.
     const made = this.cloud.order(group, this.isForgetful ? `${token} ${++this.#launches}` : token);
     made.zone = zone;
     return made;

@@ -5,12 +5,12 @@ import { AwsWrong } from "./aws_requests.ts";
 
 type Group = ReturnType<AwsGround["cloud"]["groups"]>[number];
 
-/** Fields that AWS always answers. */
+/** Fields of a group that AWS always returns. */
 const always = { HealthCheckType: "EC2", DefaultCooldown: 300, CreatedTime: new Date(0).toISOString() };
 const empty = { ...always, MinSize: 0, MaxSize: 0, DesiredCapacity: 0, AvailabilityZones: [] };
 
 export class AwsScaling {
-  /** The zone and the result of the launch of each token that AWS remembers. */
+  /** The launches that AWS remembers, by token: the zone and the result of each. */
   readonly #launches = new Map<string, { zone: string; result: object }>();
 
   constructor(private readonly ground: AwsGround) {}

@@ -11,7 +11,7 @@ export function answerXml(api: Api, action: string, value: object): string {
   return `<${action}Response>${result}<ResponseMetadata><RequestId>r</RequestId></ResponseMetadata></${action}Response>`;
 }
 
-/** Returns a failure, in the format of each API. */
+/** Returns an error response in the format of the API. */
 export function failureXml(api: Api, code: string, says: string): string {
   const error = elements({ Code: code, Message: says }, "");
   if (api === "ec2") return `<Response><Errors><Error>${error}</Error></Errors><RequestID>r</RequestID></Response>`;
@@ -29,7 +29,9 @@ function escaped(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
 
-/** Returns the output in a response, in the form that `answerXml` takes; an empty list or structure is an empty text. */
+/**
+ * Returns the output in a response, in the form that `answerXml` takes; an empty list or structure is an empty text.
+ */
 export function outputIn(api: Api, xml: string): object {
   const response = Object.values(objectOf(elementsIn(xml), listed[api]) as object).find((each) =>
     typeof each === "object"

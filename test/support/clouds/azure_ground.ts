@@ -66,12 +66,12 @@ export class AzureGround {
     return `"${btoa(JSON.stringify([this.#changes, isBusy, group.size, group.boots.id, this.tagsOf(group)]))}"`;
   }
 
-  /** The last change of the set is in progress. */
+  /** Returns whether the last change of the set is in progress. */
   isBusy({ id }: Group): boolean {
     return Date.now() < (this.#busy.get(id) ?? 0);
   }
 
-  /** Throws Azure's answer to a change while another is in progress. */
+  /** Throws Azure's response to a concurrent change (409) if the last change of the set is in progress. */
   checkIdle(group: Group): void {
     if (!this.isBusy(group)) return;
     throw new AzureWrong(409, "Conflict", "The request failed due to conflict with a concurrent request.");
@@ -103,7 +103,7 @@ export class AzureGround {
     return Date.now() < (this.#deleted.get(providerId) ?? 0) + lateMs ? "Ready" : state;
   }
 
-  /** Changes the size of a set. A smaller set deletes its oldest instances, which no test intends. */
+  /** Changes the size of a set. A lower size deletes the oldest instances, which no test intends. */
   resize(group: Group, size: number): void {
     while (group.size < size && this.#raise(group));
     if (group.size > size) this.cloud.resize(group, size);

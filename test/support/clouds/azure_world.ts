@@ -73,7 +73,10 @@ export function truthOf(world: World): Truth {
   };
 }
 
-/** Returns the tokens of all recorded orders, and the token of the open order if an instance exists for it. */
+/**
+ * Returns the tokens of all completed orders in the set's tags, and the token of the open order if an instance exists
+ * for it.
+ */
 function tokensIn(world: World): string[] {
   const { open, orders } = notesOf(tagsOf(world));
   const isHeir = (id: number): boolean => id > (open?.after ?? Infinity) && !orders.has(id);

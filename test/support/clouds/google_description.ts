@@ -20,7 +20,10 @@ const library = import.meta.resolve("@googleapis/compute").replace(/(@googleapis
 const typings = fileURLToPath(new URL("build/v1.d.ts", library));
 const schemas = schemasIn(await readFile(typings, "utf8"));
 
-/** Returns the paths below a schema whose description has the mark, sorted; items of lists share their path. */
+/**
+ * Returns the sorted paths of all fields below a schema that Google describes as input only, or as output only
+ * (`mark`); items of lists share their path.
+ */
 export function markedPaths(schema: string, mark: Mark, above: readonly string[] = []): string[] {
   if (above.includes(schema)) return [];
   const found = [...need(schema)].flatMap(([name, { description, schema: inner, isMap }]) => {
@@ -31,7 +34,9 @@ export function markedPaths(schema: string, mark: Mark, above: readonly string[]
   return found.sort();
 }
 
-/** Returns the fields of a value in a request that the schema does not have, or has as output only. */
+/**
+ * Returns the wrong fields of a request's value: those that the schema does not have, and those that are output only.
+ */
 export function wrongFields(schema: string, value: unknown, at = ""): string[] {
   if (Array.isArray(value)) return value.flatMap((each) => wrongFields(schema, each, at));
   if (typeof value !== "object" || value === null) return [];

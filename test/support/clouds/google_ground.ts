@@ -19,7 +19,7 @@ export interface GoogleConditions {
    * Where Google reports the refusal of such a request: in the response, or in the operation that the response names.
    */
   saysNoIn?: "Answer" | "Operation";
-  /** Whether one more zone exists that does not respond. */
+  /** Whether the list of groups reports that the zone "elsewhere" did not respond. */
   isPartial?: boolean;
   /** Functions that return additional fields of an instance group manager, and of an instance in its list. */
   manager?: (group: Group) => object;
@@ -88,7 +88,7 @@ export class GoogleGround {
     );
   }
 
-  /** Records that a manager was written. */
+  /** Records a write of a group's manager, which changes the manager's fingerprint. */
   write({ id }: Group): void {
     this.#writes.set(id, (this.#writes.get(id) ?? 0) + 1);
   }

@@ -110,7 +110,10 @@ export class GoogleManagersStub {
     }
   }
 
-  /** Lists the autoscalers of all groups except for the last, two on each page; one more zone does not respond. */
+  /**
+   * Lists the autoscalers of all groups except for the last, two on each page; reports that the zone "elsewhere" did
+   * not respond.
+   */
   autoscalers({ query }: GoogleRequest): object {
     const all = this.ground.cloud.groups().slice(0, -1);
     const at = Number(query["pageToken"] ?? 0);
@@ -194,8 +197,7 @@ function nameOf({ id }: Group): string {
 }
 
 /**
- * Returns the size of the only version of a group: all instances, with the number that Google calculates from the
- * percentage.
+ * Returns the size of a group's only version: 100 % of the instances, and the number that Google calculates from that.
  */
 function sized({ size }: Group): object {
   return { targetSize: { percent: 100, calculated: size } };

@@ -1,4 +1,7 @@
-/** Google with groups of one cluster, and the controls of a test. */
+/**
+ * Google's API over a simulated cloud with the groups of one cluster, and a driver for it; a test changes the cloud and
+ * the API's responses.
+ */
 import type { Driver } from "../../../activities/clouds/driver.ts";
 import { openGoogle } from "../../../activities/clouds/google.ts";
 import { GroupCloud, type GroupSpec } from "../../../deploy/local/cloud/groups/group_cloud.ts";
@@ -11,13 +14,13 @@ export const [image1, image2, image3] = [1, 2, 3].map((nth) => `projects/images/
   string,
   string,
 ];
-/** A group of a zone. */
+/** A zonal group. */
 export const spec: GroupSpec = {
   id: `projects/${project}/zones/europe-west1-b/instanceGroupManagers/workers-mig`,
   ...{ name: "workers", autoscalerName: "", role: "Worker", min: 1, max: 4, size: 2, zones: ["europe-west1-b"] },
   template: { image: image1, machineType: "n2d-standard-4", userData: "c2VjcmV0" },
 };
-/** A group of a region. */
+/** A regional group, in two zones. */
 export const regional: GroupSpec = {
   ...{ ...spec, id: `projects/${project}/regions/europe-west1/instanceGroupManagers/spread`, name: "spread" },
   zones: ["europe-west1-b", "europe-west1-c"],
@@ -29,7 +32,7 @@ export interface World extends AsyncDisposable {
   driver: Promise<Driver>;
 }
 
-/** Google with these groups, and its driver; existing instances are visible to all clients. */
+/** Opens Google's API with these groups, and a driver for it; existing instances are visible to all clients. */
 export function open(
   { capacity, images, inputOnly, groups = [spec], ...conditions }: Partial<GoogleConditions> & {
     capacity?: number;

@@ -3,8 +3,8 @@ import type { CloudInstance, GroupCloud } from "../../../deploy/local/cloud/grou
 import type { CloudUnderTest, Truth } from "../driver_conformance.ts";
 
 /**
- * Returns functions that read the actual state of a group, make everything visible, and complete all deletions;
- * `tokenOf` returns the order of an instance.
+ * Returns functions that read the actual state of a group, make all instances visible, and complete all deletions;
+ * `tokenOf` returns the token with which an instance was ordered.
  */
 export function truthIn(
   cloud: GroupCloud,

@@ -1,4 +1,4 @@
-/** moto as AWS: its server, in its own Python that is made once from `moto_requirements.txt`. */
+/** moto in place of AWS: its server, in a Python environment that is created once from `moto_requirements.txt`. */
 import { createHash } from "node:crypto";
 import { mkdir, mkdtemp, readFile, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,7 +12,10 @@ import { runCommand } from "../../../deploy/local/tools/run_command.ts";
 const requirements = fileURLToPath(new URL("moto_requirements.txt", import.meta.url));
 const program = fileURLToPath(new URL("moto_as_aws.py", import.meta.url));
 
-/** Returns a Python with moto; undefined if it cannot be made. */
+/**
+ * Returns the path of a Python with moto; undefined without python3 or a cache folder. Throws if moto cannot be
+ * installed.
+ */
 export async function motoPython(): Promise<string | undefined> {
   const cache = cacheFolder(process.env);
   const [system] = await findOnPath("python3", process.env);
@@ -24,8 +27,8 @@ export async function motoPython(): Promise<string | undefined> {
 }
 
 /**
- * Creates the Python environment completely or not at all: beside its final path, to which it is then renamed. Only its
- * `python` may be run: the paths in its other programs are outdated after that.
+ * Creates the Python environment completely or not at all: in a temporary folder, which is then renamed to the final
+ * path. Only `python` of this environment can be run: its other programs contain the path of the temporary folder.
  */
 async function makePython(system: string, folder: string, digest: string): Promise<void> {
   await mkdir(folder, { recursive: true });
@@ -34,7 +37,7 @@ async function makePython(system: string, folder: string, digest: string): Promi
   await need({ program: system, args: ["-m", "venv", made], env });
   const args = ["-m", "pip", "install", "--quiet", "--no-deps", "--requirement", requirements];
   await need({ program: join(made, "bin/python"), args, env });
-  // Fails if another test has made the environment meanwhile, which is then used.
+  // Fails if another test has created the environment meanwhile; then that environment is used.
   await rename(made, join(folder, digest)).catch(() => undefined);
 }
 

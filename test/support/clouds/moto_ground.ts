@@ -20,7 +20,7 @@ export class MotoGround {
     this.#ec2 = new EC2(place);
   }
 
-  /** A world with one group of size 2 and maximum size 4. */
+  /** Resets moto, and creates one group of size 2 and maximum size 4. */
   async make(tags: Record<string, number>): Promise<void> {
     await (await fetch(`${this.url}/moto-api/reset`, { method: "POST" })).body?.cancel();
     for (const Name of ["image-1", "image-2", "image-3"]) {
@@ -53,7 +53,7 @@ export class MotoGround {
     if (Tags.length > 0) await this.#scaling.createOrUpdateTags({ Tags });
   }
 
-  /** Returns everything, including what is hidden. */
+  /** Returns the actual state, including new instances, which moto hides from other reads for `hiddenSeconds`. */
   async truth(hiddenSeconds: number): Promise<Truth> {
     await this.set({ "test/lag-seconds": 0 });
     const { AutoScalingGroups: [group] = [] } = await this.#scaling.describeAutoScalingGroups({});

@@ -23,7 +23,7 @@ export const signatureForms = {
 const always = ["--allow-http-registry", "--yes"];
 const offline = ["--tlog-upload=false", ...always];
 
-/** Signs without a key: the identity, and the addresses of authority and log. */
+/** How to sign with an ephemeral key: the signer's identity, and the server of certificate authority and log. */
 export interface Keyless {
   server: SigstoreServer;
   holder: Holder;

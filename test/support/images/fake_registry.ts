@@ -6,7 +6,7 @@ import { type MadeImage, makeImage } from "./made_image.ts";
 export type Intruder = (request: Request) => Response | undefined;
 
 export class FakeRegistry implements AsyncDisposable {
-  /** The manifests by path with tag or digest, and the blobs by digest. */
+  /** The manifests by tag or digest; `blobs` has the blobs by digest. */
   readonly manifests = new Map<string, Uint8Array>();
   readonly blobs = new Map<string, Uint8Array>();
   readonly requests: { url: string; headers: Headers }[] = [];

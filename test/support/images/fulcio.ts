@@ -16,7 +16,7 @@ export interface Authority {
   pem: string;
   name: x509.Name;
   key: CryptoKey;
-  /** The key with which it signs. */
+  /** The algorithm of its key, and the hash with which it signs. */
   algorithm: Algorithm & { hash: string };
 }
 

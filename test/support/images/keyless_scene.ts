@@ -1,4 +1,4 @@
-/** An image in a registry in memory that a workflow may sign, and a spec that trusts the workflow. */
+/** An image in a registry in memory, and the spec of an OSImage that trusts signatures by one GitHub workflow. */
 import { Admission } from "./admission.ts";
 import { FakeRegistry } from "./fake_registry.ts";
 import { type KeylessLayer, Sigstore, workflow } from "./keyless_signer.ts";

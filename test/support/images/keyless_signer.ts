@@ -30,7 +30,7 @@ const entries = { dsse: dsseEntry, intoto: inTotoEntry, intoto2: inTotoEntry2 } 
 export interface Changes {
   holder?: Holder;
   facts?: LeafFacts;
-  /** The authority that issues the certificate, and the chain that is stored with the signature. */
+  /** The authority that issues the certificate; `chain` is the chain that is stored with the signature. */
   authority?: Authority;
   chain?: readonly Authority[];
   /** When the log records the signature (epoch ms). */
@@ -48,7 +48,7 @@ export class Sigstore {
     return new Sigstore(root, intermediate, new Rekor());
   }
 
-  /** The part of a spec that trusts this signer, for one identity. */
+  /** Returns the part of a spec that trusts this certificate authority and log, for these identities. */
   trust(...identities: Holder[]): { roots: string[]; transparencyLogs: string[]; identities: Holder[] } {
     return { roots: [this.root.pem], transparencyLogs: [this.log.pem], identities };
   }
@@ -75,7 +75,10 @@ export class Sigstore {
     return { mediaType: "application/vnd.dsse.envelope.v1+json", bytes, annotations };
   }
 
-  /** Returns a bundle with the signature of a digest, or with something else. */
+  /**
+   * Returns a bundle with a signed statement about a digest: by default cosign's signature, otherwise the statement
+   * `said`.
+   */
   async bundle(
     digest: string,
     changes: Changes = {},

@@ -69,7 +69,7 @@ export function inTotoEntry(envelope: string, certificate: string): object {
   return { apiVersion: "0.0.1", kind: "intoto", spec: { content, publicKey: base64(certificate) } };
 }
 
-/** Returns the second version of the older type, which npm and GitHub used. */
+/** Returns the older type of log entry (in-toto) in its second version, 0.0.2, which npm and GitHub used. */
 export function inTotoEntry2(envelope: string, certificate: string): object {
   const { payload, payloadType, signatures } = JSON.parse(envelope) as {
     payload: string;

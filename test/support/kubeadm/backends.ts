@@ -5,7 +5,7 @@ import { httpProbe } from "../../../deploy/local/process/http_probe.ts";
 export interface BackendsOptions {
   /** Returns the current `host:port` of each API server. */
   addresses: () => readonly string[];
-  /** CA of their certificates in PEM. */
+  /** CA of the API servers' certificates, in PEM. */
   caPem: string;
 }
 
@@ -52,7 +52,7 @@ export class Backend {
   }
 }
 
-/** All backends; dispose of it to close their connections. */
+/** All backends; disposing of this object closes their connections. */
 export class Backends implements Disposable {
   readonly #options: BackendsOptions;
   readonly #known = new Map<string, Backend>();

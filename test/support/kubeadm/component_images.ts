@@ -16,7 +16,7 @@ export const imagePrefix = "control-plane";
 const components = ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd", "pause"] as const;
 const types = "application/vnd.oci.image";
 
-/** Builds the images in a folder, once for the same programs. */
+/** Builds the images in a folder; reuses the layers of programs that are unchanged. */
 export async function componentImages(
   folder: string,
   programs: ControlPlanePrograms,

@@ -20,7 +20,7 @@ import { kubernetesVersion } from "./programs.ts";
 export interface ControlPlanesOptions {
   /** A host whose mirror has the images of the components, and kubeadm. */
   host: ContainerHost;
-  /** Folder of kubeconfigs. */
+  /** Folder for the kubeconfig of the administrator. */
   directory: string;
   /** The group of the control planes, whose first machine creates the cluster. */
   group: GroupSpec;

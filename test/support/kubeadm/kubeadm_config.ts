@@ -57,10 +57,12 @@ export function joinConfig(instance: CloudInstance, { ticket, isControlPlane }: 
   }]);
 }
 
-/** Path of the flags with which Ostler runs kubeadm in upgrades. */
+/** Path of the configuration with which Ostler runs kubeadm in upgrades. */
 export const upgradePath = "/etc/kubernetes/kubeadm-upgrade.yaml";
 
-/** Returns the configuration of upgrades, as kubeadm does not remember which errors `init` ignored. */
+/**
+ * Returns the configuration of upgrades, which is needed because kubeadm does not remember which errors `init` ignored.
+ */
 export function upgradeConfig(): string {
   const ignored = {
     ignorePreflightErrors: [

@@ -14,7 +14,7 @@ export interface SteadyReport {
   /** Number of acknowledged writes. */
   writes: number;
   reads: number;
-  /** Acknowledged writes that could not be read; empty when every promise was kept. */
+  /** Acknowledged writes that a later read did not show; empty if no write was lost. */
   broken: readonly string[];
   writing: Outages;
   reading: Outages;

@@ -2,7 +2,10 @@ import { deepEqual, equal, rejects } from "node:assert/strict";
 import { withSignsOfLife } from "../../../activities/at_work.ts";
 import { inActivity } from "../../support/activity_context.ts";
 
-/** Lets `beats` timers of 3 s pass while `step` runs, and returns the heartbeats that were sent. */
+/**
+ * Runs `step`, in which each call of `beat` lets the heartbeat timer fire once, and returns the heartbeats that were
+ * sent.
+ */
 async function signsOf(
   heartbeatTimeoutMs: number | undefined,
   step: (beat: () => void) => Promise<unknown>,

@@ -4,7 +4,7 @@ import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 
 const web = { namespace: "fleet", name: "web" };
 
-/** Returns a step of a worker of that cluster, and the pools that it ran for. */
+/** Returns an activity of a worker that serves `cluster`, and the inputs with which the activity ran. */
 function stepOf(cluster: string): { step: (input: { pool?: PoolRef }) => Promise<void>; done: unknown[] } {
   const done: unknown[] = [];
   const steps = withOwnCluster(cluster, {

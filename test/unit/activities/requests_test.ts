@@ -1,4 +1,4 @@
-/** The requests to the API server for one change, activity by activity as in a run. */
+/** Counts the requests to the API server for one change, with the activities in the order of a workflow run. */
 import { equal, ok } from "node:assert/strict";
 import { poolWatchesOf } from "../../../activities/backends/machine_controller/pool_watch.ts";
 import { beginToWatch } from "../../../activities/backends/registry.ts";
@@ -22,7 +22,7 @@ const report = {
   ...{ quarantine: [], left: null, eta: null, plan: null, underway: [], conditions: [] },
 } as unknown as RolloutReport;
 
-/** Calls the activities of a run, from one change of a pool without machines to its end. */
+/** Calls the activities that a workflow run calls for one change of a pool without machines. */
 async function roll(activities: Activities): Promise<void> {
   const event = (reason: string): PoolEvent => ({ type: "Normal", reason, message: "m" });
   const { seen, pool: machines } = await inActivity(() => activities.publishDesired({ pool }));
@@ -77,7 +77,7 @@ Deno.test("requests: one change takes 21 requests in a worker that did not publi
   ) as [Activities, Activities];
   beginToWatch(other.client);
   await eventually("the watches", () => other.opened.length === 2);
-  await roll(after); // the worker reads the facts of the installation once
+  await roll(after); // reads the facts of the installation, which a worker reads only once
   change(kube, "2");
   await roll(before);
   change(kube, "3");
@@ -130,7 +130,7 @@ Deno.test("requests: a new pool without machines takes 20 requests in a worker",
   beginToWatch(client);
   const { sets, deployments } = poolWatchesOf(client);
   await eventually("the watches", () => sets.isFresh && deployments.isFresh);
-  await ensureSeed(client); // the seed is read every ten minutes, for all pools
+  await ensureSeed(client); // reads the seed now, as a worker reads it only every ten minutes, for all pools
   streams.requests.length = 0;
   await roll(activities);
   equal(streams.requests.length, 20, streams.requests.join("\n"));

@@ -17,7 +17,7 @@ interface Case {
   /** Set for cases that need their own process: one for each exit code, and those without a permission. */
   alone?: {
     stdin?: string;
-    /** Without the permission to start processes, in which templates are rendered, an unexpected failure occurs. */
+    /** Forbids the program to start processes; it then fails unexpectedly, as it renders templates in processes. */
     isCrippled?: boolean;
   };
 }

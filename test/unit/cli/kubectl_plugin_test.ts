@@ -16,7 +16,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 
-/** The cache of Deno stays in place, because Deno would make it in the missing home. */
+/** The cache that Deno uses; by default Deno would create one in HOME, which does not exist in these tests. */
 const DENO_DIR = process.env["DENO_DIR"] ?? join(homedir(), ".cache", "deno");
 
 const plugin = fileURLToPath(new URL("../../../cli/kubectl-ostler", import.meta.url));

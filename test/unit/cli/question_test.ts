@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { PassThrough, Writable } from "node:stream";
 import { askOn } from "../../../cli/terminal.ts";
 
-/** Returns the answer to these keys, and the content of the terminal; without keys the input ends. */
+/** Returns the answer after these keys, and the text on the terminal; if `keys` is undefined, the input ends. */
 async function asked(keys: string | undefined, terminal: boolean): Promise<{ answer: string; shown: string }> {
   let written = "";
   const input = new PassThrough();

@@ -3,7 +3,7 @@ import { FakeWorld, namesOf, rollingStatus } from "../../support/fake_world.ts";
 
 const terminal = new URL("../../../cli/terminal.ts", import.meta.url);
 
-/** The exit code of a process that continues to write after its reader has closed, and would exit with 5. */
+/** Returns the exit code of a process that writes on after its reader has closed the pipe; 5 if it reaches its end. */
 async function codeWithoutReader(before: string): Promise<number> {
   const script = `
     import { processTerminal } from "${terminal}";

@@ -143,7 +143,7 @@ Deno.test("ostler validate: finds nothing wrong with the profiles of Ostler", as
   assert.match(out, /^osp-flatcar-cloud-init: no findings; 21 renderings for anexia$/m);
 });
 
-/** Names of providers, each of which is tried in a dozen ways. */
+/** Names of providers; `ostler validate` renders a profile in many combinations for each. */
 const many = ["aws", "azure", "gce", "hetzner", "kubevirt", "linode", "nutanix", "openstack", "vsphere", "anexia"];
 
 Deno.test("ostler validate: stops the check of a profile when the output of a template exceeds 4 MiB", async () => {

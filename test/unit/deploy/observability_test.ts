@@ -1,4 +1,7 @@
-/** docs/how-to/observe.md, alerts and dashboards beside what processes export; `GOLDEN=update` writes the table anew. */
+/**
+ * Tests that docs/how-to/observe.md, alerts and dashboards agree with the metrics that processes export;
+ * `GOLDEN=update` rewrites the page's table of metrics.
+ */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import process from "node:process";

@@ -14,7 +14,7 @@ function textOf(path: string): string {
   return readFileSync(new URL(`../../../deploy/${path}`, import.meta.url), "utf8");
 }
 
-/** The rows of the table, as patterns with placeholders for any text. */
+/** The error messages in the page's table, as patterns in which `…` matches any text. */
 const lines = [...page.matchAll(/^\| `(Failed to [^`]*)` \|/gm)].map(([, line = ""]) => {
   const parts = line.replace(/ …$|…$/, "").split("…").map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
   return new RegExp(`^${parts.join(".*")}`);

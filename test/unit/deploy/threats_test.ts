@@ -1,4 +1,4 @@
-/** deploy/THREATS.md: every identity has the same four answers, and every claim names a test that exists or a command. */
+/** deploy/THREATS.md answers the same four questions for each identity, and names tests or commands as proof. */
 import { deepEqual, ok } from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

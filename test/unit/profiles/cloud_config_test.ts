@@ -65,7 +65,7 @@ Deno.test("cloudConfig: reads values inline, from Secrets, from ConfigMaps and f
     clientSecret: { secretKeyRef: { namespace: "n", name: "s", key: "k" }, value: "not this" },
     tenantID: { configMapKeyRef: { namespace: "n", name: "c", key: "k" } },
     subscriptionID: { secretKeyRef: { namespace: "n", name: "gone", key: "k" } },
-    // Without a key the reference is empty, and a number is text as well.
+    // A reference without a key is ignored, so `value` counts; a number is read as text.
     resourceGroup: { secretKeyRef: { namespace: "n", name: "s" }, value: "rg" },
     location: 7,
     vnetName: true,

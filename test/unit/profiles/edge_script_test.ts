@@ -10,7 +10,7 @@ const target = "pool-kube-system-bootstrap-config.cfg";
 
 interface Outcome {
   code: number;
-  /** The text of both outputs of the script. */
+  /** The standard output and the standard error of the script. */
   output: string;
   /** The command line of every program that the script started. */
   commands: string[];

@@ -89,7 +89,7 @@ Deno.test("fault S4: a template cannot leave data for a later render in any obje
   }
 });
 
-/** The scopes of one pool's templates, as the engine gets them. */
+/** Returns the scopes of the templates of pool `name`; the Eta engine renders each scope in its own process. */
 async function scopesOf(profile: OsProfile, name: string, isShown: boolean): Promise<string[]> {
   const scopes: string[] = [];
   const engine: TemplateEngine = {

@@ -46,7 +46,7 @@ const full: FactOverrides = {
   },
 };
 
-/** Prints everything that a template could print. */
+/** A template engine that prints all data that a template can read. */
 const telltale: TemplateEngine = {
   render: ({ files, data }) => Promise.resolve(files.map(() => JSON.stringify(data))),
   close: () => Promise.resolve(),

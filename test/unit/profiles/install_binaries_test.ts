@@ -6,7 +6,7 @@ import { renderFacts } from "../../support/render_facts.ts";
 /** A mirror that has every requested file, in the layout of the originals. */
 class Mirror implements AsyncDisposable {
   readonly asked: string[] = [];
-  /** Files with other bytes than those of their digests. */
+  /** Names of files for which the mirror serves wrong bytes. */
   readonly tampered = new Set<string>();
   /** Whether the mirror is empty. */
   missing = false;
@@ -54,7 +54,7 @@ class Mirror implements AsyncDisposable {
   }
 }
 
-/** A tar archive with the programs of the three tools that are archives. */
+/** Returns a tar archive with programs of containerd, crictl and the CNI plugins, which are published as archives. */
 async function archive(): Promise<Uint8Array> {
   const folder = await Deno.makeTempDir();
   try {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { BootSandbox, type Ending } from "../../support/boot_sandbox.ts";
 import { renderFacts } from "../../support/render_facts.ts";
 
-/** A Debian without the packages of a node, whose apt-get prints this. */
+/** Runs install-packages on a fake Debian without the packages of a node; `aptGet` is the shell code of its apt-get. */
 async function install(aptGet: string): Promise<{ ending: Ending; calls: string[] }> {
   const facts = renderFacts({ provider: { operatingSystem: "debian" } });
   await using sandbox = await BootSandbox.create("osp-debian", "provisioning", facts);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { ProfileRefused, type RefusalReason } from "../../../profiles/mod.ts";
 
-/** Expects a refusal for this reason, whose message contains all of `says`. */
+/** Asserts that `work` throws ProfileRefused with this reason, and with a message that contains each text of `says`. */
 export function refuses(work: () => unknown, reason: RefusalReason, ...says: string[]): void {
   assert.throws(work, (error) => {
     assert.ok(error instanceof ProfileRefused, String(error));
@@ -11,7 +11,7 @@ export function refuses(work: () => unknown, reason: RefusalReason, ...says: str
   });
 }
 
-/** Awaits a refusal. */
+/** Asserts that `work` rejects with ProfileRefused, and returns that error. */
 export async function refusalOf(work: Promise<unknown>): Promise<ProfileRefused> {
   const error = await work.then(() => undefined, (error) => error);
   assert.ok(error instanceof ProfileRefused, String(error));

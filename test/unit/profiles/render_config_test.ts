@@ -34,7 +34,7 @@ function profileOf(phases: object, more: object = {}): OsProfile {
   });
 }
 
-/** Writes its input into each file. */
+/** A fake engine: the text of each file is its template and the snippets, as JSON. */
 const echo: TemplateEngine = {
   render: ({ files, snippets }) => Promise.resolve(files.map((one) => JSON.stringify([one.template, snippets]))),
   close: () => Promise.resolve(),

@@ -6,7 +6,7 @@ import { eventually } from "../../support/eventually.ts";
 const patience = { limitMs: 1_000 };
 const limits = { rendersPerProcess: 100 } as SlotLimits;
 
-/** Processes that answer on request, in the order of their starts. */
+/** Starts fake render processes, and records them in the order of their starts; `answer` determines each answer. */
 class Processes {
   readonly started: { isEnded: boolean }[] = [];
   answer: () => Promise<string[]> = () => Promise.resolve(["text"]);

@@ -14,9 +14,12 @@ const words = [
 ];
 const texts = [...words, ...nastyTexts(seed, 1500)];
 
-/** Returns whether both parsers read exactly `value` from `document`; without PyYAML only one parser does. */
+/**
+ * Returns for each document whether both parsers, JavaScript's and PyYAML, read exactly the value at the same index
+ * of `values` from it. Without PyYAML, only the parser of JavaScript reads the documents.
+ */
 function readers(documents: string[], values: unknown[]): boolean[] {
-  // Python is slow, so it runs once for all encodings with the same result.
+  // Python is slow, so it runs only once, for all different documents.
   const [different, python] = [[...new Set(documents)], new Map<string, unknown>()];
   if (hasPyYaml) pyYamlLoad(different).forEach(({ value }, at) => python.set(different[at] ?? "", value));
   const same = (value: unknown, wanted: unknown): boolean => JSON.stringify(value) === JSON.stringify(wanted);
@@ -63,7 +66,7 @@ Deno.test({
       texts.map((text) => [{ path: "x", content: text.replace(/\n+$/, "") }, "y"]),
     );
     texts.forEach((text, at) => {
-      // Line separators are always escaped, even if one happens to do no harm.
+      // yamlBlock never writes U+2028 or U+2029 into a plain block, even if both parsers would read the text back.
       if (/[\u2028\u2029]/.test(text)) return;
       const written = yamlBlock("  content", text, { indent: 2, keep: false });
       assert.equal(written === plain[at], isPlain[at], shown(text));

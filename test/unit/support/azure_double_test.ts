@@ -1,4 +1,4 @@
-/** The double of Azure applies a change later, as Azure does, and validates what it is asked and what it answers. */
+/** The double of Azure applies a change later, as Azure does, and validates requests and its own answers. */
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { spec, type World, worldOf } from "../../support/clouds/azure_world.ts";
 

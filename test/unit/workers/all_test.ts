@@ -11,7 +11,7 @@ function configOf(port: number): Config {
   return { healthProbeAddress: { host, port }, metricsAddress: { host, port: 9090 } } as Config;
 }
 
-/** A process that is ready from the start, and ends on request. */
+/** A fake process that records its start and end in `said`, and ends on request; by default it is ready at once. */
 function part(name: string, said: string[], isReady: () => boolean = () => true): Part {
   return async (config, signal, { serve }) => {
     said.push(`${name} begins at ${config.metricsAddress.port}`);

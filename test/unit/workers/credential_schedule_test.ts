@@ -9,7 +9,7 @@ type Update = (previous: { state: object; action: object }) => { state: object; 
 
 const self = { name: "", uid: "uid-1" };
 
-/** Temporal's Schedules, as far as these tests need them. */
+/** A fake of Temporal's API for Schedules, as far as these tests need it. */
 class FakeSchedules {
   readonly calls: string[] = [];
   made: ScheduleOptions | undefined;

@@ -6,7 +6,7 @@ import { eventually } from "../../support/eventually.ts";
 
 const pauses = { first: 1, last: 4, away: 4, serving: 2 };
 
-/** A process whose claim in Temporal is its own, another's, or unknown. */
+/** Runs serveWhileOurs with a fake claim in Temporal: held if `trouble` is undefined, else each check fails with it. */
 class Place {
   trouble: Error | undefined;
   looks = 0;

@@ -1,4 +1,6 @@
-/** The modules that processes load for good, because libraries are most of the memory of each. */
+/**
+ * Which libraries a process loads at its start and then keeps in memory; they are most of the memory of each process.
+ */
 import assert from "node:assert/strict";
 import { importersOf, loadedBy } from "../../support/loaded_modules.ts";
 

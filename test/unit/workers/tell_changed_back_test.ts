@@ -9,7 +9,7 @@ type Written = Parameters<WatchedApi["put"]>[1];
 
 const api = "/apis/update.edgeless.systems/v1alpha1";
 
-/** Returns an object as the API server numbers it: each other spec is another generation. */
+/** Returns an object as the API server stores it; a test increases `generation` with each change of `spec`. */
 function written(name: string, generation: number, spec: Spec): Written {
   return { metadata: { name, uid: name, generation, creationTimestamp: new Date().toISOString() }, spec };
 }

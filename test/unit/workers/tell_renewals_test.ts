@@ -22,7 +22,7 @@ function written(name: string, { generation = 1, setting, certificates = [], ...
   return { metadata, spec: {}, status: { conditions: [], certificates, ...cancelled } } as Written;
 }
 
-/** A certificate that expires in 60 days, and soon from then on. */
+/** A certificate that expires in 60 days, and counts as expiring soon after `soonIn` milliseconds. */
 function record(
   soonIn: number,
   component: CertificateComponent = "APIServer",
@@ -49,7 +49,7 @@ const cases: [what: string, isTold: boolean, version: Version][] = [
   ["a cancelled renewal and another generation", true, { certificates: due, ...cancelled, generation: 2 }],
 ];
 
-/** Signals the runs of all NodeVersions until the story ends. */
+/** Runs tellNodeVersions until `story` ends; `told` gets the name of each NodeVersion whose renewal is signalled. */
 async function telling(story: (server: WatchedApi, told: string[]) => Promise<void>): Promise<void> {
   await using server = await WatchedApi.start();
   const stop = new AbortController();

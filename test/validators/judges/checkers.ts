@@ -7,7 +7,10 @@ import { runTool } from "./run_tool.ts";
 
 type Checker = "check-machine-files" | "check-kubelet-config";
 
-/** Programs that are built from the same Go code that reads these files on a machine; missing ones are built first. */
+/**
+ * Programs that are built from the Go code of containerd, Ignition and the kubelet, which reads these files on a
+ * machine. A program that does not exist yet is built first.
+ */
 export const checkers: Judge[] = [
   {
     promise: "containerd 2.2 loads its config",

@@ -3,7 +3,10 @@ import type { Piece } from "../piece.ts";
 import { PieceFiles } from "./piece_files.ts";
 import { lackOf, runTool } from "./run_tool.ts";
 
-/** A warning of Ignition is a finding too, because the machine would ignore or change something. */
+/**
+ * Validates Ignition configs. A warning of ignition-validate is a finding too, because a machine would ignore or change
+ * a part of such a config.
+ */
 export const ignitionValidate: Judge = {
   promise: "ignition-validate takes the user-data of specification 3.3.0",
   utility: "ignition",

@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 import type { Piece } from "../piece.ts";
 
-/** Pieces as files in a temporary folder, which is deleted when disposed of. */
+/** Writes pieces as files into a temporary folder; disposing of this object deletes the folder. */
 export class PieceFiles implements Disposable {
   readonly #folder = Deno.makeTempDirSync({ prefix: "ostler-pieces-" });
   readonly #pieces = new Map<string, Piece>();
@@ -20,7 +20,7 @@ export class PieceFiles implements Disposable {
     return [...this.#pieces.keys()];
   }
 
-  /** The piece that a tool names by its file. */
+  /** Returns the piece that was written to `file`. */
   pieceOf(file: string): Piece {
     const piece = this.#pieces.get(file);
     if (piece === undefined) throw new Error(`Failed to find the piece of "${file}": it was not validated`);

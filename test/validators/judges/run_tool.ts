@@ -1,6 +1,6 @@
 import { findOnPath } from "../../../deploy/local/tools/environment.ts";
 
-/** The output of a tool; most exit with another code than 0 after findings. */
+/** Exit code and output of a tool; most tools exit with a code other than 0 if they have findings. */
 export interface Said {
   code: number;
   stdout: string;
@@ -21,7 +21,7 @@ export async function runTool(program: string, args: readonly string[], input = 
   return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
 }
 
-/** The reason to skip when a program of a Debian package is missing. */
+/** Returns the reason to skip a test if `program` is not on the PATH; undefined if it is. */
 export async function lackOf(program: string, debianPackage: string): Promise<string | undefined> {
   const [path] = await findOnPath(program, Deno.env.toObject());
   return path === undefined ? `no "${program}" on PATH, of Debian's package ${debianPackage}` : undefined;

@@ -15,8 +15,8 @@ export const shellcheck: Judge = {
   },
 };
 
-// Arguments for files without a first line that names a shell: /etc/profile sources the first kind, Ostler's scripts
-// source the second.
+// Arguments for files whose first line names no shell: "profile" for those that /etc/profile sources, "settings" for
+// those that Ostler's scripts source.
 const dialectArgs: Record<string, string[]> = {
   "profile": ["--shell=sh"],
   "settings": ["--shell=bash", "--exclude=SC2034"],

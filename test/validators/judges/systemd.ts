@@ -6,7 +6,7 @@ import type { Fault, Judge } from "../judge.ts";
 import type { Piece, Units } from "../piece.ts";
 import { lackOf, runTool } from "./run_tool.ts";
 
-/** Every line of systemd about a unit is a fault; the units of one machine are loaded together. */
+/** Every line that systemd-analyze prints about a unit is a fault; the units of one machine are loaded together. */
 export const systemd: Judge = {
   promise: "systemd loads the units without output",
   judges: (kind) => kind === "units",
@@ -47,7 +47,9 @@ async function verify(piece: Piece): Promise<Fault[]> {
   }
 }
 
-/** Units that Ostler's are ordered after: the targets and services of any system. */
+/**
+ * Copies this computer's systemd units into `root`, because Ostler's units refer to targets and services of any system.
+ */
 async function copySystemUnits(root: string): Promise<void> {
   const from = systemUnits.find((folder) => existsSync(folder)) ?? "";
   const to = join(root, "usr/lib/systemd/system");
@@ -59,8 +61,8 @@ async function copySystemUnits(root: string): Promise<void> {
 }
 
 /**
- * Writes a unit for each drop-in whose unit is missing, because systemd reads a drop-in only with its unit, which
- * belongs to the system or another program.
+ * Writes a unit for each drop-in whose unit is missing: systemd reads a drop-in only together with its unit, and on a
+ * machine the system or another program brings that unit.
  */
 async function standIn(root: string, names: readonly string[]): Promise<void> {
   for (const name of names) {

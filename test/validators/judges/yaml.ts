@@ -5,8 +5,8 @@ import type { Fault, Judge } from "../judge.ts";
 import type { Piece } from "../piece.ts";
 
 /**
- * Two YAML parsers must read the same values, by the rules of YAML 1.1 and 1.2, and each must read back what the other
- * one writes.
+ * Two YAML parsers must read the same values: `yaml` by the rules of YAML 1.1 and of YAML 1.2, and `loadYaml`. In
+ * addition, `loadYaml` must read back the same values after `yaml` has written them.
  */
 export const yaml: Judge = {
   promise: "YAML comes back as it was, from whichever reader",
@@ -31,7 +31,7 @@ function check(piece: Piece): Fault[] {
   }
 }
 
-/** Removes the prototypes of objects, in which parsers differ without importance. */
+/** Removes the prototypes of objects, because a difference of prototypes between the parsers does not matter. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }

@@ -28,7 +28,7 @@ const tries = 5;
 export class OwnCertificate {
   /** The state that was read last; kept if the Secret is deleted. */
   #known: SelfMade | undefined;
-  /** Since when each authority has been trusted, or each certificate served, by its PEM (ms of the monotonic clock). */
+  /** By PEM: since when an authority has been trusted, or a certificate has been served (ms of the monotonic clock). */
   readonly #since = new Map<string, number>();
 
   constructor(private readonly kube: Kube, private readonly order: OwnCertificateOrder) {}

@@ -38,8 +38,8 @@ export interface Circumstances {
 }
 
 /**
- * The next step of a change; undefined if none is due. An authority is trusted before its first certificate is served,
- * and stays trusted until all webhooks serve another certificate, so that no request fails meanwhile.
+ * A step of a renewal. An authority is trusted before the first certificate that it signed is served, and stays trusted
+ * until all webhooks serve a certificate of its successor, so that no request fails meanwhile.
  */
 export type DueStep = "begin" | "addAuthority" | "serveAnew" | "dropAuthorities";
 

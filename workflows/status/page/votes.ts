@@ -12,7 +12,7 @@ type VotesState = "Unknown" | "Lost" | "Critical" | "Well";
 
 const words = ["none", "one", "two", "three", "four"];
 
-/** Returns the votes in words, with the number of members that may fail, and how near a lost quorum is. */
+/** Returns the votes in words, with the number of members that may fail before the quorum is lost. */
 export function votesText({ voters, healthy, quorum }: Votes): { state: VotesState; text: string } {
   if (quorum === 0) return { state: "Unknown", text: "members are unknown" };
   const counts = `${healthy} of ${voters} voting, quorum ${quorum}`;

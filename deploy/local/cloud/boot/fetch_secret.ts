@@ -15,7 +15,10 @@ export interface SecretName {
   name: string;
 }
 
-/** Reads one key of a Secret over verified TLS, like curl on a machine; errors have the status and never the body. */
+/**
+ * Reads one key of a Secret over verified TLS, like curl on a machine. The error for a refused request has the HTTP
+ * status; no error quotes the body of the response, which can be secret.
+ */
 export async function fetchSecret(access: ApiAccess, secret: SecretName, key: string): Promise<string> {
   const label = `${secret.namespace}/${secret.name}`;
   const url = new URL(`/api/v1/namespaces/${secret.namespace}/secrets/${secret.name}`, access.server);

@@ -29,9 +29,9 @@ export interface GroupSpec {
   zones: string[];
   template: TemplateFields;
   /**
-   * Like AZRebalance of AWS: when zones differ by more than one instance, the group creates one in the emptiest zone,
-   * and deletes the oldest one of the fullest zone without a drain. If this is not set, the group leaves instances in
-   * their zones.
+   * Like AZRebalance of AWS: when zones differ by more than one instance, the group creates an instance in the emptiest
+   * zone, and deletes the oldest instance of the fullest zone without a drain. If this is not set, the group leaves
+   * instances in their zones.
    */
   rebalances?: true;
 }
@@ -161,7 +161,7 @@ export class GroupCloud {
     if (group) this.#rebalance(group);
   }
 
-  /** Suspends or resumes the rebalancing of zones; a resumed group is rebalanced at once. */
+  /** Suspends or resumes the rebalancing of zones; a resumed group is rebalanced immediately. */
   setRebalancing(group: Group, isOn: boolean): Group {
     if (isOn) group.rebalances = true;
     else delete group.rebalances;

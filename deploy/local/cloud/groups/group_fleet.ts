@@ -1,7 +1,7 @@
-/** The machines behind the instances of scaling groups. */
+/** The machines of scaling groups, one for each instance that the simulated cloud creates. */
 import type { CloudInstance, GroupCloud } from "./group_cloud.ts";
 
-/** All machines of a cloud, which start and end with the instances of the cloud. */
+/** All machines of a cloud: each starts when its instance is created, and ends when its instance is deleted. */
 export interface GroupFleet extends AsyncDisposable {
   /** Handles the creation of an instance, and the start of its deletion. */
   changed(instance: CloudInstance, change: "Made" | "Going"): void;

@@ -34,7 +34,7 @@ export const first: Version = { image: "image-1", components: "components-1" };
 export class GroupGround implements AsyncDisposable {
   readonly cloud: GroupCloud;
   readonly api: GroupApi;
-  /** The API of the same cloud for an observer: without faults, and with new instances visible at once. */
+  /** A second API of `cloud`, for an observer: it injects no faults, and shows new instances without delay. */
   readonly shown: GroupApi;
   /** Log lines of the machines. */
   readonly lines: string[] = [];
@@ -67,8 +67,8 @@ export class GroupGround implements AsyncDisposable {
       ...(capacity === undefined ? {} : { capacity }),
       onInstance: (instance, change) => this.#machines?.changed(instance, change),
     });
-    // Lists of groups fail until `settle` ends; otherwise Ostler's discovery could create a ScalingGroup before
-    // `settle`.
+    // Requests for the list of groups fail until `settle` ends; otherwise Ostler's discovery could create a
+    // ScalingGroup before `settle` does.
     const isEarly = ({ path }: Call): boolean => path === "/groups" && !this.#isSettled;
     this.api = new GroupApi(this.cloud, {
       ...options,
@@ -77,7 +77,7 @@ export class GroupGround implements AsyncDisposable {
     this.shown = new GroupApi(this.cloud);
   }
 
-  /** Environment variables with which a worker uses this cloud. */
+  /** Environment variables that make Ostler's worker use this cloud. */
   get settings(): Record<string, string> {
     return { OSTLER_CLOUD: "simulated", OSTLER_CLOUD_PLACE: this.api.url };
   }

@@ -56,7 +56,7 @@ export class ImageGround implements AsyncDisposable {
     this.fate = options.fate ?? (() => "boots");
   }
 
-  /** Environment variables with which a worker updates these nodes; the image that they name is never pulled. */
+  /** Environment variables that Ostler's worker needs to update these nodes; the image in them is never pulled. */
   get settings(): Record<string, string> {
     return { OSTLER_HANDS_IMAGE: simulatedHands };
   }

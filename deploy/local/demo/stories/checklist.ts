@@ -8,7 +8,7 @@ export interface Check {
   readonly detail: string;
 }
 
-/** Collects the checks of a story in the order in which they are made, and prints each at once. */
+/** Collects the checks of a story in the order in which they are made, and prints each of them immediately. */
 export class Checklist {
   readonly #checks: Check[] = [];
   readonly #narrator: Pick<Narrator, "say">;

@@ -32,7 +32,7 @@ export class GuestWatch {
     return watch;
   }
 
-  /** Starts to record the minimum. */
+  /** Starts to record the minimum number of available guests, which `least` returns. */
   arm(): void {
     this.#least = this.#now;
   }

@@ -92,8 +92,8 @@ async function tell({ checks, waits, ...scene }: StoryScene, story: Story): Prom
   try {
     await story.tell({ ...scene, checks, waits });
   } catch (error) {
-    // If a signal, a crash or the time limit ended the demo, this error is only a consequence, so the reason of the end
-    // is thrown instead.
+    // If a signal such as SIGINT, a crash or the time limit ended the demo, this error is only a consequence, so the
+    // reason of the end is thrown instead.
     waits.signal.throwIfAborted();
     checks.add({ name: "the story finished", ok: false, detail: explain(error) });
   }

@@ -15,7 +15,7 @@ export interface Story {
   readonly title: string;
   readonly replicas: number;
   readonly surge: number;
-  /** Additional machines if the story scales the pool up; default 0. */
+  /** Additional machines that the observer allows, for a story that scales the pool up; default 0. */
   readonly extra?: number;
   /** Number of the pool's nodes that may be out of service at once; default 0. */
   readonly down?: number;
@@ -24,7 +24,7 @@ export interface Story {
   readonly script?: ScriptChange;
   /** The OperatingSystemProfile of the pool; default osp-ubuntu. */
   readonly profile?: Manifest;
-  /** Temporal's namespace of the rollouts; default: the first namespace of the server. */
+  /** Temporal's namespace of the rollouts; by default, the namespace that the server has at its start. */
   readonly namespace?: string;
   /** Runs before the pool is created. */
   prepare?(scene: StoryScene): Promise<void>;

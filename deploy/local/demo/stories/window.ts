@@ -79,7 +79,7 @@ function nextMinute(awayMs: number): number {
   return Math.ceil((Date.now() + awayMs) / 60_000) * 60_000;
 }
 
-/** Returns the typical seconds of a replacement; Ostler starts no replacement if the window ends earlier. */
+/** Returns the typical seconds of a replacement; if a longer window has less time left, Ostler starts none in it. */
 function usualSeconds({ usual }: RolloutStatus): number {
   return Math.ceil(Math.max(0, ...usual?.join ?? []) + Math.max(0, ...usual?.leave ?? []));
 }

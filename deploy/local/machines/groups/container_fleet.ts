@@ -13,13 +13,11 @@ import { joinByTicket, type Joining, type OpenJoining } from "./joining.ts";
 
 interface ContainerFleetOptions extends FleetWorld {
   host: Pick<ContainerHost, "kind" | "settings" | "poolAnnotations">;
-  /**
-   * Kubelet version without a leading "v", by the reference of a node's components (`kubernetesComponentsReference`).
-   */
+  /** The kubelet version, without a leading "v", for each value of a NodeVersion's `kubernetesComponentsReference`. */
   kubelets: Readonly<Record<string, string>>;
   /** How machines become nodes; by default, their kubelets join with a bootstrap token (join ticket). */
   joining?: OpenJoining;
-  /** Kubernetes group of ticket holders; see `JoinOptions`. */
+  /** Kubernetes group of the users that authenticate with join tickets; see `JoinOptions`. */
   bootstrappers?: string;
 }
 
@@ -48,7 +46,7 @@ export class ContainerFleet implements GroupFleet {
   }
 
   /**
-   * Opens a fleet. Already renders the files with which machines will boot, so that no machine has to wait for them.
+   * Opens a fleet. Renders in advance the files with which machines will boot, so that no machine has to wait for them.
    */
   static async open(options: ContainerFleetOptions): Promise<ContainerFleet> {
     const fleet = new ContainerFleet(options);

@@ -14,9 +14,7 @@ export interface Joining {
 
 export interface JoiningMeans {
   host: Pick<ContainerHost, "settings" | "poolAnnotations">;
-  /**
-   * Kubelet version without a leading "v", by the reference of a node's components (`kubernetesComponentsReference`).
-   */
+  /** The kubelet version, without a leading "v", for each value of a NodeVersion's `kubernetesComponentsReference`. */
   kubelets: Readonly<Record<string, string>>;
   joinService: JoinService;
 }

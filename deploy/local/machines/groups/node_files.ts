@@ -23,8 +23,8 @@ interface NodeFilesOptions {
 }
 
 /**
- * Files of the profile that are left out: they fetch the provisioning config, install packages and send boot reports,
- * while the machines of groups get all files with their user-data, and neither install packages nor send reports.
+ * Files of the profile that are left out: they fetch the provisioning config, install packages and send boot reports.
+ * Machines of groups do none of this: their user-data already contains all files.
  */
 const unused = [
   "/etc/ostler/token",

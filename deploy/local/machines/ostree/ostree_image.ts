@@ -11,12 +11,15 @@ import { recipeDigest } from "../machine_image.ts";
 
 const recipeFolder = fileURLToPath(new URL("./image/", import.meta.url));
 
-/** The ostree remote with the commits; a NodePool names it as its image. */
+/** Name of the ostree remote that has the commits; the image of a NodePool is `<remote>@sha256:<commit>`. */
 export const ostreeRemote = "site";
 /** Path of the repository of `ostreeRemote` on a machine. */
 export const remoteRepository = join("/sysroot", "remote");
 
-/** Commits of `ostreeRemote`: the one that a new machine boots, another build, and one whose health check fails. */
+/**
+ * Commits of `ostreeRemote`: "a" is booted by a new machine, "b" differs in its OS name, and the health check of "c"
+ * fails.
+ */
 export type Build = "a" | "b" | "c";
 
 /** Returns the name of the image, built first from the machine image `base` if the engine lacks it. */

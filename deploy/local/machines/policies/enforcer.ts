@@ -88,7 +88,7 @@ class AttachedMachine {
     await this.#run(["sh", "-ec", [hook("FORWARD"), hook("INPUT"), unmasked].join("\n")]);
   }
 
-  /** Applies changes until the signal aborts. */
+  /** Applies each change of the rules, with retries, until `stopping` aborts or `leave` is called. */
   async keep(stopping: AbortSignal): Promise<void> {
     const signal = AbortSignal.any([stopping, this.#leaving.signal]);
     const end = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));

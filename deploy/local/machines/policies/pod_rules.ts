@@ -2,7 +2,7 @@
 import type { V1NetworkPolicyPeer, V1NetworkPolicyPort, V1Pod } from "@kubernetes/client-node";
 import { type AddressedPod, addressedPods, type ClusterView, isChosen, type NetworkPolicy } from "./cluster_view.ts";
 
-/** The chain for all traffic from and to pods that a machine forwards or receives. */
+/** The iptables chain for all pod traffic that a machine forwards or receives. */
 export const policyChain = "POD-POLICY";
 /** The rejection of forbidden traffic, which clients can distinguish from a timeout and from a closed port. */
 const forbidden = "-j REJECT --reject-with icmp-admin-prohibited";
@@ -40,7 +40,8 @@ interface Chain {
   rules: string[];
 }
 
-// The chain of a direction sends a pod's traffic to the pod's own chain, from which allowed traffic returns.
+// The chain of a direction passes the traffic of an isolated pod to the pod's own chain, which lets allowed traffic
+// return and rejects all other traffic.
 function chainsOf(view: ClusterView, { subnet, pods }: Machine, direction: Direction): Chain[] {
   const flag = direction === "Egress" ? "-s" : "-d";
   const own = pods.flatMap(({ pod, address }) => {

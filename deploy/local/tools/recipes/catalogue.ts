@@ -6,8 +6,8 @@ import { kubelet35, kubelet36, kubernetes, kubernetes35 } from "./kubernetes.ts"
 import { registry } from "./registry.ts";
 
 /**
- * Modules with the KubeletConfiguration types of other minor versions; Go allows several versions of a module only
- * under different names.
+ * Modules with the KubeletConfiguration types of minor versions before that of `kubernetes`; Go allows several versions
+ * of a module only under different names.
  */
 const kubeletTypes = {
   30: "v0.30.14",
@@ -96,7 +96,10 @@ const temporal: Recipe = {
   replaces: [],
 };
 
-/** The Temporal server of the CLI's version with all supported databases, and the tool that creates its schema. */
+/**
+ * The Temporal server, in the version that the CLI includes but with all supported databases, and the tool that creates
+ * its database schema.
+ */
 const temporalServer: Recipe = {
   name: "temporal-server",
   packages: {

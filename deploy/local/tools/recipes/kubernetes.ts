@@ -2,8 +2,8 @@ import { kubeletVersions } from "../machine_versions.ts";
 import type { Recipe } from "../recipe.ts";
 
 /**
- * Modules that Kubernetes requires at v0.0.0; a missing entry fails with "unknown revision v0.0.0", and an extra entry
- * is harmless.
+ * Modules that Kubernetes requires at v0.0.0; if an entry is missing, the build fails with "unknown revision v0.0.0",
+ * and an extra entry is harmless.
  */
 const staging = [
   "api",

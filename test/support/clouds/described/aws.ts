@@ -1,4 +1,4 @@
-/** Validates requests and answers of the double of AWS by the descriptions that AWS publishes, as `aws.json` has them. */
+/** Validates requests to the test double of AWS, and its answers, by AWS's published descriptions (in `aws.json`). */
 import aws from "./aws.json" with { type: "json" };
 
 export type Api = "autoscaling" | "ec2";
@@ -13,7 +13,7 @@ interface Shape {
   /** For each member: its shape, its name in requests, and its name in answers. */
   members?: Record<string, [shape: string, asked: string, answered: string]>;
   required?: string[];
-  /** The shape of each item of a list, and the name of the items. */
+  /** The shape of a list's items; `item` is the name of their elements. */
   of?: string;
   item?: string;
 }

@@ -1,4 +1,7 @@
-/** Validates requests and answers of the double of Azure by the description of Microsoft.Compute, as `azure.json` has it. */
+/**
+ * Validates requests to the test double of Azure, and its answers, by Microsoft.Compute's description (in
+ * `azure.json`).
+ */
 import azure from "./azure.json" with { type: "json" };
 
 interface Schema {
@@ -55,7 +58,7 @@ export function faultsOfRequest({ method, url, text }: Asked): string[] {
   return [...faults, ...ofSchema({ $ref: found.request }, body, { at: found.id, isAsked: true })];
 }
 
-/** Returns what differs from the description in an answer of the double without an error. */
+/** Returns what differs from the description in a successful answer of the test double. */
 export function faultsOfAnswer(asked: Pick<Asked, "method" | "url">, { status, body }: Answered): string[] {
   const found = methodOf(asked);
   if (!found) return [];
@@ -81,7 +84,7 @@ function methodOf({ method, url }: Pick<Asked, "method" | "url">): Method | unde
   });
 }
 
-/** Checks a parameter of a query; the one of a next page is not described, because only Azure writes that URL. */
+/** Checks a parameter of a query; `$skiptoken` is not described, because only Azure writes the URL of a next page. */
 function ofQuery({ id, query, isPaged = false }: Method, key: string, text: string): string[] {
   if (isPaged && key === "$skiptoken") return [];
   const schema = query[key];

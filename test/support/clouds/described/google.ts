@@ -1,6 +1,6 @@
 /**
- * Validates requests and answers of the double of Google by the discovery document of Compute Engine, which
- * `google.json` has.
+ * Validates requests to the test double of Google, and its answers, by the discovery document of Compute Engine (in
+ * `google.json`).
  */
 import google from "./google.json" with { type: "json" };
 
@@ -50,7 +50,7 @@ export function faultsOfRequest({ method, url, text }: Asked): string[] {
   return [...query, ...ofSchema({ $ref: found.request }, JSON.parse(text || "{}"), { at: found.id, isAsked: true })];
 }
 
-/** Returns what differs from the description in an answer of the double. */
+/** Returns what differs from the description in an answer of the test double. */
 export function faultsOfAnswer({ method, url }: Pick<Asked, "method" | "url">, answer: unknown): string[] {
   const found = methodOf({ method, url });
   return found ? ofSchema({ $ref: found.response }, answer, { at: found.id, isAsked: false }) : [];

@@ -9,7 +9,7 @@ import { publisher, publishingKube } from "../../../support/publishing_kube.ts";
 
 Deno.test.afterAll(() => closeTemplateEngines());
 
-/** A published pool with a held machine, which is being deleted. */
+/** Returns a published pool that is being deleted, with a held machine. */
 async function deletedPool(): Promise<FakeKube> {
   const kube = await publishingKube();
   const { configDigest } = await renderConfig(publisher(kube), pool);

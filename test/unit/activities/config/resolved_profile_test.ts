@@ -6,7 +6,7 @@ import { profiles, readObject } from "../../../../activities/kube/resources.ts";
 import { publishingKube, putProfile } from "../../../support/publishing_kube.ts";
 import type { OsProfile } from "../../../../profiles/mod.ts";
 
-/** Returns the current state of profile "osp-ubuntu" and its parents. */
+/** Returns profile "osp-ubuntu" merged with its parents, which the caller names, as they are stored now. */
 async function resolved(kube: Cluster, ...parents: string[]): Promise<OsProfile> {
   const line: LinedProfile[] = [];
   for (const name of ["osp-ubuntu", ...parents]) {

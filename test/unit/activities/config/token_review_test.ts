@@ -28,7 +28,7 @@ async function publish(kube: FakeKube, revision: string): Promise<string> {
   return (await publishConfig(publisher(kube), { pool, revision })).news;
 }
 
-/** A published pool, for which the API server issues another token from now on. */
+/** Returns a published pool; from now on the API server issues another token. */
 async function published(): Promise<FakeKube> {
   const kube = await publishingKube();
   putProfile(kube, { bootstrap: "<%= it.token %>" });
@@ -61,7 +61,7 @@ function moved(kube: FakeKube): void {
   kube.put("configmaps", clusterInfo("https://elsewhere:6443"));
 }
 
-/** The permissions of a worker before it could create TokenReviews. */
+/** Forbids the creation of TokenReviews, as for a worker with the permissions of an earlier release. */
 function withoutReviews(kube: FakeKube): void {
   kube.onRequest = (request) => {
     if (request === "review tokens") throw answer(403, "Forbidden");

@@ -80,7 +80,7 @@ Deno.test("surveyEtcd: reports an endpoint that answers as a member of another e
 Deno.test("surveyEtcd: returns the member list of one endpoint, and no leader, when etcd has no quorum", async () => {
   const leaderless = { ...status, leader: undefined };
   const reply: Reply = (asked, response, request) => {
-    if (asked.includes('"linearizable":true')) return; // until the client gives up
+    if (asked.includes('"linearizable":true')) return; // no answer, so that the client gives up
     answering({ ...answers, "maintenance/status": leaderless })(asked, response, request);
   };
   await withFakeEtcd(reply, async ({ endpoint, access }) => {
@@ -108,7 +108,7 @@ Deno.test("surveyEtcd: refuses an etcd that requires users", async () => {
   });
 });
 
-/** A server in place of an etcd. */
+/** Responses of a server that is not an etcd: what it sends, how, and what the survey reports. */
 const hostile: [string, Reply, RegExp][] = [
   ["a redirect", (_, response) => void response.writeHead(307, { location: "https://localhost:1/" }).end(), /HTTP 307/],
   ["a page", (_, response) => void response.end("<html>sesame</html>"), /responded HTTP 200/],

@@ -1,4 +1,4 @@
-/** Gate questions, and the objects that gates read. */
+/** Asks gates for their verdicts, and makes the objects that gates read. */
 import { ok } from "node:assert/strict";
 import { awaitGates } from "../../../../activities/gates/await_gates.ts";
 import type { Check, Gate, GateQuestion, GateVerdict } from "../../../../workflows/contracts/mod.ts";
@@ -13,7 +13,7 @@ const hasty = { machine: 1, wave: 1, metric: 1, grace: 0 };
 /** Lets gates query servers of this test. */
 const metrics = { hosts: ["127.0.0.1"], ca: "", token: (): Promise<string> => Promise.resolve("") };
 
-/** Returns a gate with its own name. */
+/** Returns a gate with the name "probe" and a timeout of one minute, unless `overrides` contains others. */
 export function gate(check: Check, overrides: Partial<Gate> = {}): Gate {
   return { name: "probe", run: "EachMachine", within: 60_000, check, ...overrides };
 }
@@ -24,7 +24,10 @@ async function judged(kube: FakeKube, question: GateQuestion): Promise<GateVerdi
   return verdicts;
 }
 
-/** Returns the question for machine "a" on "node-a"; `overrides` may set a timeout, or make it a wave. */
+/**
+ * Returns the verdicts of the gates for machine "a" on "node-a". `overrides` may set a timeout, or ask for a wave
+ * instead of a machine.
+ */
 export async function ask(
   kube: FakeKube,
   gates: Gate[],
@@ -34,18 +37,18 @@ export async function ask(
   return await inActivity(() => judged(kube, question), heartbeats ? { heartbeats } : {});
 }
 
-/** Returns the same question for the wave with index 1. */
+/** Returns the verdicts of the gates for the wave with index 1. */
 export async function askWave(kube: FakeKube, gates: Gate[]): Promise<GateVerdict[]> {
   const question = { pool, gates, key: "wave/1", until: Date.now() };
   return await inActivity(() => judged(kube, question));
 }
 
-/** A timeout long enough for all reads of a story. */
+/** Returns a deadline (epoch ms) that is late enough for all reads of a test. */
 export function later(): number {
   return Date.now() + 60_000;
 }
 
-/** A pool of updated machines "a" and "b", and "old" with another template, each with its node. */
+/** Returns a pool with updated machines "a" and "b", and machine "old" with another template; each has a node. */
 export function kubeWithPool(): FakeKube {
   const kube = new FakeKube();
   putPool(kube);

@@ -1,4 +1,4 @@
-/** The API server for each request when profiles and configs are in another cluster than the pools. */
+/** Which API server receives each request when profiles and configs are in another cluster than the pools. */
 import { openCluster } from "../../../../activities/cluster.ts";
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { homeOf, type Kube, listThere, sharedNamespace } from "../../../../activities/kube/client.ts";
@@ -70,7 +70,7 @@ Deno.test("home: records the cluster of the pools in each config in the manageme
       ...[true, true, true, false],
     ],
   );
-  // A process that reads the management cluster as its only cluster does not take the config either.
+  // A process for which the management cluster is its only cluster does not treat the config as its own either.
   equal(await isOfThisCluster(management, await clusterMark(two)), false);
   await rejects(claimForCluster(two, 'config "north/p"', theirs), { type: "NameCollision" });
 });

@@ -11,7 +11,7 @@ const where = { namespace: "n", name: "p" };
 const generated = { metadata: { generateName: "p-" } };
 const tokenBody = { spec: { audiences: [], expirationSeconds: 600 } };
 
-/** All requests that are not idempotent, and one that is. */
+/** One request of each kind that is not idempotent, and a read, which is. */
 const calls: Record<string, (kube: Kube) => Promise<unknown>> = {
   "an eviction": ({ core }) => core.createNamespacedPodEviction({ ...where, body: { metadata: where } }),
   "a token request": ({ core }) => core.createNamespacedServiceAccountToken({ ...where, body: tokenBody }),

@@ -1,4 +1,4 @@
-/** Renewals of certificates over an API server, servers and an etcd in memory. */
+/** Renewals of the certificates of control planes, with an API server, TLS servers and an etcd in memory. */
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { awaitCertificatesRenewed } from "../../../../activities/kubernetes/healthy.ts";
 import {
@@ -27,8 +27,8 @@ const mark = "1764200000";
 const parts = ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "etcd"];
 
 /**
- * A cluster whose servers all show certificates in the last third of their lifetime, as the records of Ostler also have
- * it.
+ * A cluster whose servers all show certificates in the last third of their lifetime; Ostler's records in the status of
+ * the NodeVersion contain the same.
  */
 class Scene extends UpgradeStage {
   readonly shown = new Map<string, Served>();

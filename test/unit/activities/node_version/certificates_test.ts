@@ -20,7 +20,10 @@ const short = { from: now - 300 * dayMs, until: now + 65 * dayMs };
 
 type Status = { conditions: Record<string, string>[]; certificates?: CertificateRecord[] };
 
-/** An API server with a NodeVersion, and its control planes, whose servers show `certificate`. */
+/**
+ * An API server with a NodeVersion and control planes; `certificate` returns the certificate that each of their servers
+ * shows.
+ */
 class Planes {
   readonly kube = new FakeKube();
   readonly cluster: Cluster = this.kube.client;
@@ -41,7 +44,7 @@ class Planes {
     };
   }
 
-  /** The same cluster in another process. */
+  /** Returns the same cluster as a restarted worker process sees it. */
   restarted(): Cluster {
     const cluster = this.kube.client;
     useServed(cluster, this.#served());
@@ -184,7 +187,7 @@ Deno.test("showCertificates: reads 25 of a hundred control planes in each call, 
   }
   deepEqual(counts, [75, 150, 225, 300, 300, 300]);
   equal(planes.status.certificates?.length, 300);
-  // The oldest answers are replaced first.
+  // The next call reads those servers whose certificates were read first.
   planes.asked.length = 0;
   const before = new Set(
     planes.status.certificates?.slice(0, 300).filter(({ readAt }) => Date.parse(readAt) === now)

@@ -18,11 +18,11 @@ interface Joining {
   etcd: StagedEtcd;
 }
 
-/** Node "cp-4" has come, and its record is `ageMs` old. */
+/** Returns a cluster in which node "cp-4" exists, and its JoiningNode is `ageMs` old. */
 function joining({ ageMs = 0, deadline }: { ageMs?: number; deadline?: string } = {}): Joining {
   const kube = new FakeKube();
   const etcd = new StagedEtcd();
-  const { client } = kube; // each read of `client` makes a new client
+  const { client } = kube; // `kube.client` makes a new client at each access
   useEtcd(client, () => etcd);
   etcd.join("m1", "192.0.2.1", { name: "cp-1" });
   const labels = { "node-role.kubernetes.io/control-plane": "" };

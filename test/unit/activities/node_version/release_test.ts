@@ -6,7 +6,10 @@ import { surveyNodeVersion } from "../../../../activities/backends/scaling_group
 import type { Desired, StageSurvey, VersionStage } from "../../../../workflows/contracts/mod.ts";
 import { GroupInMemory, next, pool, version } from "../../../support/group_in_memory.ts";
 
-/** A group of control planes or workers that ran one version, and boots the next after its release. */
+/**
+ * Returns a group of control planes or workers that ran `version`, and boots `next` since `next` was released to its
+ * stage.
+ */
 async function begun(stage: VersionStage): Promise<GroupInMemory> {
   const group = new GroupInMemory({ role: stage === "ControlPlane" ? "ControlPlane" : "Worker" });
   for (const target of [version, next]) {

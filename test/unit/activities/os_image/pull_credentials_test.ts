@@ -1,4 +1,4 @@
-/** Which credentials of a Secret are for a registry; none of them is ever shown. */
+/** Tests which credentials of a Secret are used for a registry, and that no error message quotes them. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { readPullCredentials } from "../../../../activities/os_image/pull_credentials.ts";

@@ -8,17 +8,17 @@ function etcd(snapshot: unknown): object {
   return { etcd: { snapshot } };
 }
 
-/** A snapshot with an invalid folder. */
+/** Returns a spec whose snapshots of etcd go to folder `path`, and the field that is reported if `path` is invalid. */
 function folder(path: unknown): [spec: unknown, field: string] {
   return [etcd({ keep: "Folder", folder: path }), "spec.etcd.snapshot.folder"];
 }
 
-/** A snapshot with an invalid URL. */
+/** Returns a spec whose snapshots of etcd go to URL `text`, and the field that is reported if `text` is invalid. */
 function url(text: unknown): [spec: unknown, field: string] {
   return [etcd({ ...store, url: text }), "spec.etcd.snapshot.url"];
 }
 
-/** A snapshot with an invalid token reference. */
+/** Returns a spec whose snapshots of etcd need this token, and the field that is reported if the token is invalid. */
 function token(tokenSecret: unknown, field = "tokenSecret"): [spec: unknown, field: string] {
   return [etcd({ ...store, tokenSecret }), `spec.etcd.snapshot.${field}`];
 }
@@ -42,7 +42,7 @@ export const usable: Record<string, unknown> = {
   "snapshots at a URL": etcd({ ...store, url: "https://[fd00::1]:9000/etcd/", tokenSecret: { name: "a.b-1" } }),
 };
 
-/** The field that is reported for each invalid spec. */
+/** Invalid specs, each with the field that the error message names. */
 export const unusable: Record<string, [spec: unknown, field: string]> = {
   "a field that does not exist": [{ wavez: [] }, "spec"],
   "no waves": [{ waves: [] }, "spec.waves"],

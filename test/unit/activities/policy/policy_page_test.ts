@@ -52,7 +52,7 @@ Deno.test("docs/reference/policy.md: has a row for each field of the schema, and
   assert.deepEqual(rows.map(({ field }) => field).sort(), Object.keys(fields).filter(isTold).sort());
 });
 
-/** The fields required around a field of a list. */
+/** By the name of an object or a list: the fields that it, or each of its entries, requires. */
 const around: Record<string, object> = {
   nodeCondition: { type: "Ready" },
   daemonSets: {},
@@ -65,7 +65,7 @@ const around: Record<string, object> = {
   tokenSecret: { name: "s" },
 };
 
-/** The fields required around a field of etcd.snapshot. */
+/** By field of etcd.snapshot: the other fields that etcd.snapshot requires when this field is set. */
 const aroundSnapshot: Record<string, object> = {
   keep: { folder: "/f" },
   folder: { keep: "Folder" },
@@ -73,7 +73,7 @@ const aroundSnapshot: Record<string, object> = {
   tokenSecret: { keep: "Url", url: "https://u" },
 };
 
-/** Returns a policy with `value` at `field`, and the required fields around it. */
+/** Returns a policy whose `field` has `value`, with the other fields that such a policy requires. */
 function policyWith(field: string, value: unknown): unknown {
   const [name = "", ...rest] = field.split(".");
   const plain = name.replace("[]", "");
@@ -110,7 +110,7 @@ Deno.test("docs/reference/policy.md: has the actual defaults", () => {
   }
 });
 
-/** Growth has no default as a whole, but its fields have. */
+/** The defaults of all fields; also those of the fields of growth, although growth itself is unset by default. */
 const withGrowth = {
   ...defaultRules,
   budget: { ...defaultRules.budget, urgency: "Normal" },

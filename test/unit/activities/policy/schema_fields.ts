@@ -1,7 +1,7 @@
 /** The fields of a zod schema and of an OpenAPI schema, in one comparable form. */
 import type { z } from "zod";
 
-/** Maps a field such as "waves[].upTo" to "required" if it is, and to the values of its enumeration if it has one. */
+/** Maps each field, such as "waves[].upTo", to the word "required" if it is required, and to its enum values if any. */
 export type Fields = Record<string, string>;
 
 /** The parts of a zod definition that are read. */

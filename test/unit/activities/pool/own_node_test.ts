@@ -10,7 +10,10 @@ const rules = { timeout: null, onBlocked: "Force", localStorage: "Delete", order
 const controlPlane = "node-role.kubernetes.io/control-plane";
 const nodePool: PoolRef = { kind: "NodePool", namespace: "fleet", name: "node-pool.gpu" };
 
-/** Machine "a" of the pool, a machine of another pool, a node without a machine and a control plane, each with one pod. */
+/**
+ * Returns a cluster with machine "a" of the pool, "b" of another pool, control plane "c", "node-x" without a machine,
+ * and "node-g" of a NodePool; each node has one pod.
+ */
 function kubeWith(): FakeKube {
   const kube = new FakeKube();
   kube.put("machinesets", machineSet());

@@ -5,7 +5,7 @@ import { grpcStatus } from "../../../support/grpc_status.ts";
 
 const [permissionDenied, unavailable] = [7, 14];
 
-/** A server with some search attributes; by default no more can be registered. */
+/** A Temporal server with some search attributes; by default it refuses to register others. */
 class FakeServer {
   readonly asked: string[] = [];
   refusal: Error | undefined = grpcStatus(permissionDenied, "Request unauthorized.");

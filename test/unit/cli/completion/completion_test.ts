@@ -13,7 +13,7 @@ function world(): FakeWorld {
   return made;
 }
 
-/** Returns the suggested words, and at the end whether files are allowed. */
+/** Returns the suggested words, and last the directive that allows or forbids file names. */
 async function suggested(...words: string[]): Promise<string[]> {
   const { code, out, err } = await world().run(["__complete", ...words]);
   assert.deepEqual([code, err], [0, ""]);

@@ -16,7 +16,7 @@ function kubeconfig(...names: string[]): string {
   });
 }
 
-/** Returns the chosen server in a folder with a.yaml, b.yaml, more files, and a home with its own kubeconfig. */
+/** Returns the server that is chosen in a folder with a.yaml, b.yaml and `files`; the home has a kubeconfig, too. */
 function server(
   env: Record<string, string>,
   options: { kubeconfig?: string; context?: string } = {},

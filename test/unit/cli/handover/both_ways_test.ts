@@ -1,4 +1,4 @@
-/** From Operating System Manager to Ostler and back, five times in a row, by the rules of both on recorded objects. */
+/** Hands recorded pools from Operating System Manager to Ostler and back, several times in a row. */
 import assert from "node:assert/strict";
 import { closeTemplateEngines, namesOf } from "../../../../profiles/mod.ts";
 import { HandoverWorld, usual } from "../../../support/handover_world.ts";
@@ -10,7 +10,7 @@ function assertOsmWorks(world: HandoverWorld): void {
   assert.equal(world.text(namesOf(usual).bootstrap), `token ${world.getterToken}`, "made by Operating System Manager");
   for (const pool of world.pools) {
     const { config, bootstrap, provisioning, kubeletBootstrap } = namesOf(pool);
-    // Ostler's config has a placeholder in place of credentials.
+    // This is a config of Operating System Manager; in Ostler's config this field would have content with placeholders.
     const made = world.kube.get("operatingsystemconfigs", config, "kube-system")?.["spec"];
     assert.deepEqual((made as { bootstrapConfig: unknown }).bootstrapConfig, {});
     const boot = world.secret(bootstrap);
@@ -55,7 +55,7 @@ Deno.test("handover: ostler release loses nothing when Operating System Manager 
     assertNothingOfOurs(world);
     assertBoots(world);
   }
-  // Only the owner changed, and the content is the same.
+  // Ostler does not run after this adopt, which changes only the owner of the objects, and not their content.
   assert.equal((await world.run(["adopt"])).code, 0);
   const given = await world.run(["release", "--yes", "--without-temporal"]);
   assert.equal(given.code, 0, given.out + given.err);
@@ -73,7 +73,7 @@ function assertNothingOfOurs({ kube, temporal }: HandoverWorld): void {
   assert.deepEqual([...temporal.schedules], []);
 }
 
-// Asserts that a machine can also boot between the two systems: with the published secrets and a valid token.
+// Asserts that a machine can boot while neither system runs, from the published Secrets and with a valid token.
 function assertBoots(world: HandoverWorld): void {
   const { bootstrap } = namesOf(usual);
   const text = decodedDeep(world.text(bootstrap));

@@ -219,7 +219,7 @@ Deno.test("explain: exits with 1 for a missing machine, and names a similar one 
   );
 });
 
-/** A user with permissions in one namespace. */
+/** Refuses requests as for a user with permissions in one namespace, and requests that begin with one of `others`. */
 function namespaced(made: FakeWorld, ...others: string[]): FakeWorld {
   made.kube.onRequest = (request) => {
     const isOfAll = /^(list \w+|\w+ nodes .*) ?$/.test(request);

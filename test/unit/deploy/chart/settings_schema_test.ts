@@ -13,7 +13,7 @@ const page = new URL("../../../../docs/reference/settings.md", import.meta.url);
 
 const rows = [NodeSettings, ProcessSettings, OsmSettings].flatMap((shape) => settingRows(shape));
 
-/** The JSON types in which the chart's values may have a setting of each form. */
+/** The JSON types that the chart's values accept for a setting of each form. */
 const types: Record<SettingRow["form"], string[]> = {
   text: ["string", "integer"],
   file: ["string"],
@@ -23,8 +23,8 @@ const types: Record<SettingRow["form"], string[]> = {
 };
 
 /**
- * Settings that are only strings: an address has a host, and `namespace/name` has a slash, so neither is ever a number.
- * The chart's templates split both.
+ * Flags whose values are always strings, never numbers: addresses, and names of the form `namespace/name`. The chart's
+ * templates split these values.
  */
 const takenApart = /-(address|secret|account-name|endpoint)$/;
 

@@ -9,7 +9,7 @@ export interface FileEntry {
   permissions?: string | number;
 }
 
-/** Files by path; undefined takes a file away. */
+/** Files by path; undefined removes the file at that path. */
 export type Files = Record<string, FileEntry | undefined>;
 
 /** Makes a self-signed certificate authority in PEM. */
@@ -80,7 +80,7 @@ export function kubeletUnit(flags = ""): string {
     `  --kubeconfig=/var/lib/kubelet/kubeconfig \\\n  --config=/etc/kubernetes/kubelet.conf ${flags}\n`;
 }
 
-/** Encodes as b64 files are. */
+/** Returns the text in base64, the content of a file with `encoding: b64`. */
 export function base64(text: string): string {
   return Buffer.from(text).toString("base64");
 }

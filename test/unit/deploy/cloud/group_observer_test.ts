@@ -1,4 +1,4 @@
-/** The observer of scaling groups finds what breaks its guarantees, and no failed read is lost. */
+/** Tests that the observer of scaling groups reports each broken guarantee and each failed read. */
 import { deepEqual, ok } from "node:assert/strict";
 import { GroupApi } from "../../../../deploy/local/cloud/groups/group_api.ts";
 import { GroupCloud } from "../../../../deploy/local/cloud/groups/group_cloud.ts";
@@ -36,7 +36,7 @@ class Scene implements AsyncDisposable {
   }
 }
 
-/** Returns the violations after a change, which the observer sees at least once. */
+/** Makes a change, waits until the observer has taken a snapshot after the change, and returns the violations. */
 async function brokenBy(change: (scene: Scene, observer: GroupObserver) => void): Promise<string[]> {
   await using scene = new Scene();
   using observer = new GroupObserver({ admin: scene, everyMs: 5, isStrict: true }, scene, { workers: 1 });

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { DockerApi } from "../../../../deploy/local/engine/docker_api.ts";
 
-/** The JSON answer of the fake to "METHOD /path" without the query; everything else is not found. */
+/** The JSON answers of the fake, by "METHOD /path" without the query; it answers other requests with 404. */
 export type Answers = Readonly<Record<string, unknown>>;
 
 /** A server on a loopback port with the parts of an engine's API that a test needs. */

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import process from "node:process";
 
-/** A folder that looks like /proc as far as owners and settings are read from it; this process is in it. */
+/** A folder with those files of /proc from which processes and kernel settings are read; it contains this process. */
 export class FakeProc implements AsyncDisposable {
   readonly path: string;
 

@@ -18,7 +18,7 @@ async function freshHost(): Promise<AsyncDisposable & { proc: FakeProc; saved: S
   return { proc, file, saved: new SavedHostSettings(scratch.path, proc.path), [Symbol.asyncDispose]: dispose };
 }
 
-/** The settings that would be written to the kernel. */
+/** Restores the saved settings; returns those that would be written to the kernel, or undefined if none would be. */
 async function restore(saved: SavedHostSettings): Promise<HostSettings | undefined> {
   let written: HostSettings | undefined;
   const changed = await saved.restore((settings) => Promise.resolve(void (written = settings)));

@@ -7,7 +7,7 @@ import { endOfArchive, entryOf, padding, withLawfulTimes } from "../../../../dep
 
 const latest = 1_700_000_000;
 
-/** A tar of a folder with a bit of everything, whose files are of this time. */
+/** Returns a tar of a folder with files, long paths and links, whose modification time is `seconds` (epoch). */
 async function archiveOf(seconds: number, format: string): Promise<Buffer> {
   const folder = await mkdtemp(join(tmpdir(), "tar-"));
   try {

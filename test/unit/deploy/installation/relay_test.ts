@@ -6,7 +6,7 @@ import { Relay } from "../../../../deploy/local/installation/temporal_front.ts";
 
 const host = "127.0.0.1";
 
-/** A server that repeats everything. */
+/** A server that answers each message with the message twice. */
 async function echo(port: number): Promise<Server> {
   const server = createServer((socket) => void socket.on("data", (data) => socket.write(`${data}${data}`)));
   await new Promise<void>((resolve) => server.listen(port, host, resolve));

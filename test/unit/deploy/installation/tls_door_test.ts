@@ -1,4 +1,4 @@
-/** Closing a door closes its connections. */
+/** Tests that closing a TlsDoor closes its connections. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { authorityOf, TlsDoor } from "../../../../deploy/local/installation/tls_door.ts";

@@ -3,7 +3,7 @@ import { MetadataService, type Offer } from "../../../../deploy/local/machines/m
 
 interface Served {
   service: MetadataService;
-  /** Base URL that the boot argument names. */
+  /** Base URL in the boot argument `ds=nocloud-net;s=URL`. */
   base: string;
   fetched: () => number;
 }

@@ -18,12 +18,12 @@ export class MirrorSandbox implements AsyncDisposable {
     this.programs = Object.fromEntries(paths) as NodePrograms;
   }
 
-  /** Where mirrors keep what they made. */
+  /** The folder in which the mirrors keep the release files and images that they prepared. */
   get files(): string {
     return join(this.folder, "mirror", "files");
   }
 
-  /** A mirror on loopback, over the same folder as the last one; stopped with the sandbox. */
+  /** Starts a mirror on loopback, with the folder of the earlier mirrors; disposing of the sandbox stops it. */
   async start(source = nowhere): Promise<Mirror> {
     const archives = { debian: `${source}/debian`, "debian-security": `${source}/debian-security` };
     const directory = join(this.folder, "mirror");

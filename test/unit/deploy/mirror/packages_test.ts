@@ -3,7 +3,7 @@ import { get, MirrorSandbox, nowhere } from "./mirror_sandbox.ts";
 
 type Handler = (path: string) => Response | Promise<Response>;
 
-/** A Debian mirror of this test. */
+/** A server in place of Debian's archives, whose answers a test can change. */
 class Debian implements AsyncDisposable {
   readonly asked: string[] = [];
   answer: Handler = (path) => new Response(`bytes of ${path}`);

@@ -8,7 +8,8 @@ import { slimClient } from "../../../../deploy/local/site/client_bundle.ts";
 const root = fileURLToPath(new URL("../../../../", import.meta.url));
 
 /**
- * Makes the first calls of a process of Ostler: it makes clients, and checks that classes are the same in every module.
+ * A program that creates clients as a process of Ostler does when it starts, and checks that all its modules share the
+ * same classes of the Kubernetes client.
  */
 const program = `
   const place = import.meta.resolve("./activities/kube/client_node.ts");

@@ -75,7 +75,7 @@ Deno.test("resolveTools: passes output path, flags and this host's environment t
   assert.equal(await Deno.readTextFile(etcd), "#!/bin/sh\necho go.etcd.io/etcd/server/v3 0 a-proxy [off]\n");
 });
 
-/** Stands in for go: each binary is named as go names it, and prints what it was built with. */
+/** A script in place of go: it names each binary as go does, and writes into the binary how it was built. */
 const naming = `${anyVersion}\n` +
   `while [ $# -gt 0 ]; do case $1 in -o) out=$2; shift;; -ldflags) shift;; -tags) tags=$2; shift;; */*) paths="$paths $1";; esac; shift; done\n` +
   `write() { echo "#!/bin/sh\n# $GOOS $CGO_ENABLED [$tags] $2" > $1; /bin/chmod +x $1; }\n` +
@@ -107,7 +107,7 @@ Deno.test("resolveTools: kills a running build and its child processes when its 
   const alive = join(sandbox.folder, "alive");
   Deno.chmodSync(sandbox.folder, 0o755);
   await new Deno.Command("mkfifo", { args: [alive] }).output();
-  // The pipe's reading end sees its end only when every process that holds it open is gone.
+  // A read of this pipe ends only when every process that holds the pipe open for writing is gone.
   await sandbox.script("bin/go", `${anyVersion}\nexec 9>${alive}\n/bin/sleep 600 & echo compiling >&2; /bin/sleep 600`);
   const controller = new AbortController();
   const closed = Deno.readTextFile(alive);

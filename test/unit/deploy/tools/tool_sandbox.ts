@@ -3,7 +3,7 @@ import type { ResolveOptions } from "../../../../deploy/local/tools/resolve_tool
 import type { BuildOrder } from "../../../../deploy/local/tools/tool_cache.ts";
 import type { ToolProgress } from "../../../../deploy/local/tools/progress.ts";
 
-/** A folder of its own with a cache and an empty PATH; removed when disposed of. */
+/** A new folder with a cache of tools and an empty folder as PATH; removed when disposed of. */
 export class ToolSandbox implements AsyncDisposable {
   readonly folder: string;
   readonly builds: BuildOrder[] = [];

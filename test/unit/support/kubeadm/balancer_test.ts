@@ -12,7 +12,7 @@ const { certificatePem: cert, keyPem: key } = await authority.issue({
   ...{ commonName: "api", use: "server", ipAddresses: [host] },
 });
 
-/** An API server that answers with its name, and whether it is ready. */
+/** A fake API server: it answers each request with its name, and /readyz with 500 while it is not ready. */
 class Api implements AsyncDisposable {
   isReady = true;
   readonly #server: https.Server;
@@ -47,7 +47,7 @@ function ask(port: number, agent: https.Agent | false = false): Promise<string> 
   });
 }
 
-/** Returns the names of the servers that answer this many new connections. */
+/** Sends `times` requests, each over a new connection, and returns the names of the servers that answered. */
 async function askedBy(port: number, times: number): Promise<string> {
   const names = await Promise.all(Array.from({ length: times }, () => ask(port)));
   return [...new Set(names)].sort().join();

@@ -1,4 +1,4 @@
-/** Reviews as an API server would request them. */
+/** Admission requests as an API server would send them, and their objects. */
 import type { AdmissionRequest, KubeObject } from "../../../../workers/admission/admission_review.ts";
 
 export const profileKey = "k8c.io/operating-system-profile";
@@ -31,7 +31,7 @@ export function deployment(words: DeploymentWords = {}): KubeObject {
   };
 }
 
-/** An OperatingSystemProfile of one file per phase, with `spec` on top. */
+/** An OperatingSystemProfile with one file per phase; fields of `spec` replace or extend its fields. */
 export function profile(spec: Record<string, unknown> = {}): KubeObject {
   return {
     apiVersion: "operatingsystemmanager.k8c.io/v1alpha1",
@@ -51,7 +51,7 @@ export function file(path: string, data: string): object {
   return { path, permissions: 644, content: { inline: { encoding: "b64", data } } };
 }
 
-/** A request to create an object, or to change `oldObject` to that object. */
+/** A request to create `object`, to change `oldObject` to `object`, or to delete `oldObject` if `object` is null. */
 export function request(object: KubeObject | null, oldObject: KubeObject | null = null): AdmissionRequest {
   const { name = "", namespace = "" } = (object ?? oldObject)?.metadata ?? {};
   return {

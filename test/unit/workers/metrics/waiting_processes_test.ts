@@ -1,4 +1,4 @@
-/** The metrics of processes that are up and cannot work. */
+/** The metrics of processes that run but cannot work, because they cannot reach Temporal. */
 import { match } from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -9,7 +9,7 @@ import { runWorker } from "../../../../workers/worker.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { FakeTerminal } from "../../../support/fake_terminal.ts";
 
-/** The metrics of a process that has read the cluster, without a reachable Temporal. */
+/** Runs a process with a reachable API server and an unreachable Temporal, and returns its metrics. */
 async function toldBy(run: (config: Config, signal: AbortSignal) => Promise<void>): Promise<string> {
   const api = createServer((_, response) => {
     const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "kube-system", uid: "uid-north" } };

@@ -5,7 +5,7 @@ import { subjectOf } from "../../../../workers/telemetry/step_subject.ts";
 
 const pool = { namespace: "fleet", name: "workers" };
 
-/** Runs a step as the SDK does, and returns its log lines with their attributes. */
+/** Runs an activity as Temporal's SDK does, with `input`, and returns its log lines with their attributes. */
 async function logged(input: unknown, step: () => Promise<unknown> = () => Promise.resolve()): Promise<object[]> {
   const lines: object[] = [];
   const sdk = { workflowId: "machine-deployment/fleet/workers", activityType: "deleteMachine", taskToken: "long" };

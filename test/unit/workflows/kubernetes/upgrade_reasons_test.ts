@@ -8,7 +8,7 @@ const workflows = ["upgrade_kubernetes.ts", "renew_certificates.ts", "contracts/
 const sources = [...folder.map((name) => `kubernetes/${name}`), ...workflows]
   .map((file) => readFileSync(new URL(file, root), "utf8"));
 
-/** Every reason that upgrade and renewal report, or that one of its messages quotes, as the sources name it. */
+/** Finds in the sources every reason that an upgrade or a renewal reports, or quotes in a message. */
 function reasonsInSources(): string[] {
   const found = sources.flatMap((text) => [
     ...matches(text, /\breason: "(\w+)"/g),
@@ -35,7 +35,7 @@ function unionOf(text: string, pattern: RegExp): string[] {
 Deno.test("upgradeReason: explains every reason that the upgrade of Kubernetes reports", () => {
   const found = reasonsInSources();
   deepEqual(found.filter((reason) => !upgradeReason(reason)), []);
-  // The search must find reasons in each form in which the sources write them.
+  // Proves that the search finds reasons in each form in which the sources write them.
   for (
     const reason of [
       ...["UpToDate", "AwaitingApproval", "ControlPlaneNotReady", "UpgradeHalted", "UpgradeCancelled", "Downgrade"],
@@ -45,7 +45,7 @@ Deno.test("upgradeReason: explains every reason that the upgrade of Kubernetes r
   ) ok(found.includes(reason), reason);
 });
 
-/** Failures of requests, which any step can have. */
+/** Reasons of failed requests, which any step can report. */
 const ofRequests = [
   ...["AccessDenied", "ObjectInvalid", "CloudRefused", "ControlPlaneRefused", "EtcdAccessMissing", "InternalError"],
 ];
@@ -55,7 +55,7 @@ Deno.test("upgradeReason: has no explanation for a reason that no code reports",
   deepEqual(upgradeReasons.filter((reason) => !known.includes(reason)), []);
 });
 
-/** The reasons that the files of one kind of run report, without those of files that both use. */
+/** Returns the reasons that `files` report; the callers omit files that both upgrades and renewals use. */
 function reasonsIn(...files: string[]): string[] {
   return files.flatMap((file) => matches(readFileSync(new URL(file, root), "utf8"), /\breason: "(\w+)"/g));
 }

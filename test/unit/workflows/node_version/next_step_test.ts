@@ -8,7 +8,7 @@ const still = { skewed: 0, unannounced: 0, atRest: 0, halted: [], waiting: [], m
 const none: StageSurvey = { ...still, groups: 0, done: 0, outdated: 0 };
 const workers: StageSurvey = { ...still, groups: 2, done: 0, outdated: 3 };
 
-/** Workers are outdated, nothing is released, and no autoscaler runs. */
+/** A survey of a NodeVersion: worker nodes are outdated, no stage is released, and no autoscaler runs. */
 const outdated: Present = {
   ...{ state: "Present", fingerprint: "f", digest: "d", released: null, trouble: null },
   ...{ stages: { ControlPlane: none, Workers: workers }, autoscalers: "Off", isHeld: false, isSettled: false },

@@ -1,4 +1,7 @@
-/** Compares 25 nodes of a scaling group, five at a time, with one at a time as in the Constellation node operator. */
+/**
+ * Compares the time to replace 25 nodes of a scaling group five at a time with the time to replace them one at a time,
+ * as the Constellation node operator does.
+ */
 import { equal, ok } from "node:assert/strict";
 import { chanceFrom } from "./simulation/chance.ts";
 import { type Case, owners, play, start } from "./simulation/play.ts";

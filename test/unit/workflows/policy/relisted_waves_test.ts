@@ -25,7 +25,7 @@ interface Story {
   updated: number;
   old?: number;
   wave: WaveState;
-  /** The waves and replicas that the index refers to; absent in the state of earlier versions. */
+  /** The waves and replicas that `wave.index` refers to; the state of earlier versions of Ostler does not have them. */
   before?: Waves & Partial<WaveCount>;
   rules: Waves & Partial<Rules>;
   replicas?: number;

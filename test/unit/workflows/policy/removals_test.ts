@@ -1,4 +1,4 @@
-/** Removals by the planner for owners that remove no machines by themselves. */
+/** How the planner removes machines of scaling groups, which, unlike machine-controller, remove none by themselves. */
 import { deepEqual, equal } from "node:assert/strict";
 import { defaultRules } from "../../../../activities/policy/default_rules.ts";
 import { byTurn } from "../../../../activities/pool/snapshot.ts";

@@ -1,4 +1,4 @@
-/** Which refusals make a node replaceable, and under which policy. */
+/** After which refusals of an update in place a node may be replaced, and with which policy. */
 import { deepEqual, equal } from "node:assert/strict";
 import { isOwnRefusal, replacesRefused, withReplaceable } from "../../../../workflows/policy/replaced.ts";
 import type { Member, PoolSnapshot } from "../../../../workflows/contracts/mod.ts";

@@ -7,9 +7,9 @@ import { type MachineSet, rollSets } from "./simulation/roll_sets.ts";
 const policy = fileURLToPath(new URL("../../../../workflows/policy/", import.meta.url));
 const files = readdirSync(policy, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".ts"));
 
-/** Names of a single backend, and the field that only its module may read. */
+/** Words for one backend (machine-controller), and its field `surge`: only supplier.ts may contain them. */
 const words = /machine[-_ ]?(controller|set|deployment)|kubermatic|k8c|\bsurge\b/i;
-/** The only module with rules of single backends. */
+/** The only module of the policy with rules for one backend. */
 const suppliers = "supplier.ts";
 
 for (const path of files) {
@@ -81,7 +81,7 @@ for (const [what, wanted, batches, move] of moves) {
 
 /** All numbers from 0 to one below `end`. */
 const below = (end: number): number[] => [...Array(end).keys()];
-/** All batches of at most so many machines. */
+/** All batches of at most `most` machines, with each possible number of Ready ones. */
 const batchesUpTo = (most: number): Batch[] =>
   below(most + 1).flatMap((size) => below(size + 1).map((ready) => ({ size, ready })));
 const setOf = ({ size, ready }: Batch): MachineSet => ({ replicas: size, available: ready });

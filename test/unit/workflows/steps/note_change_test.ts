@@ -11,7 +11,7 @@ import { desired } from "../policy/simulation/picture.ts";
 const rules = { ...defaultRules, approval: "BeforeFirst" as const };
 const soaking = { index: 1, soakUntil: 9_000, passed: true, approved: true };
 
-/** A run in its second wave, whose plan is approved, with a skipped machine and a machine that failed for good. */
+/** A run in its second wave, with an approved plan, a skipped machine, and a machine that failed its last attempt. */
 function running(): Rollout {
   const rollout = openRun();
   noteChange(rollout, { desired, rules });

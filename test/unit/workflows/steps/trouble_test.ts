@@ -2,7 +2,7 @@ import { ActivityFailure, ApplicationFailure, CancelledFailure, RetryState, Time
 import { deepEqual, equal } from "node:assert/strict";
 import { troubleOf } from "../../../../workflows/state/trouble.ts";
 
-/** Wraps a cause as Temporal does with the failure of a normal activity. */
+/** Wraps `cause` in an ActivityFailure, as Temporal does when a normal (not a local) activity fails. */
 function wrapped(cause: Error): ActivityFailure {
   return new ActivityFailure(
     "Activity task failed",

@@ -8,7 +8,7 @@ import type { StoryScene } from "../story.ts";
 const kind = "/apis/ostler.dev/v1alpha1/namespaces/kube-system";
 const named = { metadata: { namespace: "kube-system", name: "edge", labels: { kind: "edge" } } };
 
-/** The access to the pool's cluster that these functions need, from a story or a test. */
+/** Access to the pool's cluster; the stories of the demo and tests provide it. */
 interface Place {
   readonly cluster: Pick<Cluster, "kubeconfig" | "get" | "list" | "patch" | "until">;
 }
@@ -82,7 +82,7 @@ export async function abort({ client }: StoryScene): Promise<void> {
   await handle.executeUpdate("abort", { args: [{ by: "the story", reason: "the image fails to boot" }] });
 }
 
-/** Kills the worker in the middle of its work, and starts it again. */
+/** Kills Ostler's worker process, and starts it again. */
 export async function killWorker({ waits, site }: StoryScene): Promise<void> {
   const { worker } = site.ostler;
   worker.kill("SIGKILL");

@@ -1,4 +1,4 @@
-/** The pool that runs Ostler's pods, and the pods. */
+/** Pool "home", whose machines run Ostler's pods, and waits for the pool and for these pods. */
 import type { Installation } from "../../../installation/installation.ts";
 import type { RolloutStatus } from "../rollout_desk.ts";
 import type { StoryScene } from "../story.ts";

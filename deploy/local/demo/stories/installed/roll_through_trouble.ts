@@ -69,14 +69,15 @@ const arrivalSeconds = 180;
 const connectedAnew = "Connected to Temporal with reloaded credentials";
 
 /**
- * The names of the connected pods, which must reload the new credentials while they run; standby pods are not
- * connected.
+ * The names of the pods that were connected to Temporal before the change of the credentials; these pods must reload
+ * them without a restart. Standby pods are not connected.
  */
 type Before = readonly string[];
 
 /**
- * Changes certificate, key and CA for Temporal and the webhook's address in their Secrets; the old certificate stays
- * valid, the old address does not. Returns the names of the pods that were connected to Temporal before.
+ * Changes the certificate, key and CA for Temporal, and the address of the webhook for notifications, in their Secrets.
+ * The old certificate stays valid, the old address does not. Returns the names of the pods that were connected to
+ * Temporal before the change.
  */
 async function giveNewAccess(scene: StoryScene): Promise<Before> {
   const { narrator, waits } = scene;
@@ -149,7 +150,7 @@ async function cutTemporal(scene: StoryScene): Promise<void> {
   await untilWhole(scene);
 }
 
-/** Drains the node of a worker pod with kubectl, and uncordons the node. */
+/** Drains the node of one pod of Ostler's worker with kubectl, and uncordons the node afterwards. */
 async function drainAHome(scene: StoryScene): Promise<void> {
   const { narrator, waits, checks } = scene;
   const installation = installationOf(scene);

@@ -16,8 +16,8 @@ const answers = {
 };
 
 /**
- * Another image is released, one new machine has it, and the cloud has no order yet to delete the machine that it
- * replaces.
+ * Returns a group to which another image is released. One new machine runs that image; the deletion of the old machine
+ * that it replaces is recorded, but the cloud has not received it.
  */
 function rollingGroup(): GroupInMemory {
   const group = new GroupInMemory();
@@ -92,7 +92,7 @@ function scene(): Scene {
   };
 }
 
-/** Returns the calls of the driver, each of which a test can interrupt. */
+/** Returns the calls of a driver as plain functions; a test passes a driver whose calls it interrupts. */
 function verbsOf(driver: Driver): Omit<Driver, "title" | "capabilities" | "lookEvery"> {
   return {
     ...{ groups: () => driver.groups(), group: (id) => driver.group(id), template: (id) => driver.template(id) },

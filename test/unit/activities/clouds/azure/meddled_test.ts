@@ -26,7 +26,7 @@ const verbs: ((driver: Driver) => Promise<unknown>)[] = [
   (driver) => driver.remove({ group, providerId: providerIdOf(2), shrinks: false }),
 ];
 
-/** Another client orders one instance or removes its own; returns the change in size. */
+/** Lets another client, by chance, order an instance or delete one of its own; returns the change in size. */
 function meddle({ cloud, stub }: World, random: () => number, theirs: string[]): number {
   const found = cloud.group(group)!;
   if (random() < 0.2) settle(cloud);

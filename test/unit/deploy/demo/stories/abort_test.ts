@@ -7,7 +7,7 @@ import type { ApiConnection } from "../../../../../deploy/local/stack/api_connec
 
 const taint = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
 
-/** An API server whose only node has these taints, one set per read, and then the last one. */
+/** Returns a cluster whose only node has the next of these sets of taints at each read, and keeps the last set. */
 function given(...looks: object[][]): { cluster: Cluster; checks: Checklist; waits: Waits } {
   let at = 0;
   const call = (): Promise<object> => {

@@ -29,8 +29,8 @@ Deno.test("rolloutPolicy: returns an object with the apiVersion and kind of the 
 });
 
 /**
- * Stories that the campaign tests as the demo shows them; "installed" needs machines that really boot. Integration
- * tests cover all other stories without the demo.
+ * Stories that tests in test/campaign run as the demo does; "installed" needs machines that really boot. Integration
+ * tests run all other stories, without the demo.
  */
 const inCampaign: Partial<Record<StoryName, string>> = {
   "abort": "campaign/told_stories",

@@ -14,5 +14,5 @@ export function chanceFrom(seed: number): Chance {
   };
 }
 
-/** Always returns the middle. */
+/** Returns the middle of the range instead of a random number. */
 export const noChance: Chance = (least, most) => Math.floor((least + most) / 2);

@@ -1,4 +1,4 @@
-/** Virtual time: runs acts in the order of their times, and acts of the same time in the order of their calls. */
+/** Virtual time: runs scheduled functions in the order of their times; for equal times, in the order of scheduling. */
 export class Clock {
   now: number;
   #acts: { at: number; act: () => void }[] = [];
@@ -11,7 +11,7 @@ export class Clock {
     this.#acts.push({ at: this.now + ms, act });
   }
 
-  /** Runs the next act; returns false if there is none. */
+  /** Advances to the next scheduled function and runs it; returns false if there is none. */
   tick(): boolean {
     let first = 0;
     for (let at = 1; at < this.#acts.length; at++) {

@@ -25,15 +25,18 @@ export interface FleetOptions {
   replicas: number;
   surge: number;
   zones: string[];
-  /** Duration of a join in milliseconds, minimum and maximum; `leave` is that of a removal. */
+  /** Duration of a join, and below of a removal, in milliseconds: minimum and maximum. */
   join: [number, number];
   leave: [number, number];
-  /** Milliseconds until the owner has observed a change. */
+  /** Milliseconds until the owner has observed a change: minimum and maximum. */
   reaction: [number, number];
-  /** The nth machine never joins. */
+  /** Returns whether the nth created machine never joins. */
   fails: (nth: number) => boolean;
   repairAfter: number;
-  /** Whether held new machines are marked for removal until they have passed, in case their template is abandoned. */
+  /**
+   * Whether new machines that are held are marked for removal until the planner unmarks them, so that the owner removes
+   * them first if their template is abandoned.
+   */
   marksNewcomers: boolean;
 }
 
@@ -41,7 +44,7 @@ export abstract class Fleet {
   replicas: number;
   surge: number;
   template = "A";
-  /** Machines of this template boot without admission; "" holds all. */
+  /** Machines of this template boot without admission by Ostler; with "" every machine is held until it is admitted. */
   converged = "A";
   machines = new Map<string, SimMachine>();
   /** Number of machines that served and were removed without being chosen. */

@@ -1,13 +1,14 @@
 /**
- * Machines of a scaling group, whose rules differ from those of machine-controller: new machines are pending until they
- * are ordered, the group removes no machine by itself, and it never exceeds its maximum size.
+ * Machines of a scaling group. Its rules differ from those of machine-controller: a new machine has no instance until
+ * it is admitted, and the group never exceeds its maximum size. The group removes machines by itself only when a person
+ * makes it smaller.
  */
 import type { Member } from "../../../../../workflows/contracts/mod.ts";
 import { Fleet } from "./fleet.ts";
 import type { SimMachine } from "./fleet.ts";
 
 export class GroupFleet extends Fleet {
-  /** Scales as a person does: the scaling of the group removes surplus machines at once. */
+  /** Changes the size of the group as a person does: the group then removes surplus machines by itself, immediately. */
   override scale(replicas: number): void {
     this.surge = Math.max(0, this.surge + this.replicas - replicas);
     this.replicas = replicas;
@@ -42,7 +43,7 @@ export class GroupFleet extends Fleet {
     for (const machine of target.filter(isPending).slice(0, target.length - replicas)) this.machines.delete(machine.id);
   }
 
-  /** Returns a drained machine as leaving, as its node shows it, or as held if its template is desired again. */
+  /** Returns the member; one that Ostler drains is held, and has phase Leaving unless its template is desired again. */
   override memberOf(machine: SimMachine): Member {
     const member = super.memberOf(machine);
     if (!machine.going || machine.leaving) return member;

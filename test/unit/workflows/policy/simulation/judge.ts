@@ -25,7 +25,9 @@ export function judge(story: Case, run: Run): void {
   equal(machines.filter(({ held, marked, ready, going }) => held || marked || going || !ready).length, 0);
 }
 
-/** Runs the pools of the seeds from `from` to before `to`; the error names the first seed that failed. */
+/**
+ * Plays the random pool of each seed, from `from` to `to` - 1; throws at the first seed that fails, with its number.
+ */
 export function judgePools(owner: Owner, { from, to }: { from: number; to: number }): void {
   for (let seed = from; seed < to; seed++) {
     const story = poolOf(seed);
@@ -39,7 +41,7 @@ export function judgePools(owner: Owner, { from, to }: { from: number; to: numbe
   }
 }
 
-/** Runs a story with random durations, once per seed from `from` to before `to`; one in five runs has no marks. */
+/** Plays a story with random durations, once per seed from `from` to `to` - 1; every fifth time, without marks. */
 export function judgeOrders(name: string, { from, to }: { from: number; to: number }): void {
   const story = cases[name] as Case;
   for (let seed = from; seed < to; seed++) {

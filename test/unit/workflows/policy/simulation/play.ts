@@ -30,20 +30,27 @@ export interface Case {
   /** Events, in minutes from the start; `quiet` omits the change to template B at minute 0. */
   script?: [minutes: number, act: (run: Run) => void][];
   quiet?: boolean;
-  /** A repeated event, times in minutes; a story may end before it. */
+  /** An event after `first` minutes, and again every `every` minutes; the story may end before the first time. */
   word?: { first: number; every: number; act: (run: Run) => void };
-  /** The block with which the story ends, if it does not converge. */
+  /** The reason that blocks the rollout at the end of a story that does not converge. */
   ends?: Blocked["reason"];
   template?: string;
-  /** New machines have no mark, so machine-controller may remove any machine when their template is abandoned. */
+  /**
+   * Whether new machines lack the mark for removal, so that machine-controller may remove any machine when their
+   * template is abandoned.
+   */
   unmarked?: boolean;
-  /** machine-controller may remove machines that are not chosen, to scale down or because a change was reverted. */
+  /**
+   * Whether the owner may remove serving machines that Ostler did not choose, to scale down or after a reverted change.
+   */
   unchosen?: boolean;
-  /** Number of old machines at the end. */
+  /** Expected number of old machines at the end of a story that ends blocked. */
   left?: number;
 }
 
-/** The owner of the machines of a story, and the rules by which the planner treats it. */
+/**
+ * The owner of the machines of a story, such as a scaling group, and the rules by which the planner treats the owner.
+ */
 export interface Owner {
   supplier: Supplier;
   fleet: (clock: Clock, chance: Chance, options: FleetOptions) => Fleet;

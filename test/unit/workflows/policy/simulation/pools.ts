@@ -14,7 +14,8 @@ export function poolOf(seed: number): Case {
   const replicas = chance(0, 19) === 0 ? chance(15, 40) : chance(0, 9);
   const script = scriptOf(chance, replicas);
   const rules = rulesOf(chance, replicas);
-  // Machines fail only if all created ones have the new template, because the planner ignores failures of old machines.
+  // A machine fails only in scripts where every created machine has the new template, because the planner ignores
+  // failures of old machines.
   const { fails, gateFails } = failuresOf(chance, script.isWatched ? replicas : Infinity);
   return {
     replicas,
@@ -70,7 +71,7 @@ function wavesOf(chance: Chance, replicas: number): Case["waves"] {
   return [...sizes].sort((a, b) => a - b).map((upTo) => ({ upTo, soak: chance(0, 20) * minute }));
 }
 
-// The attempts suffice, because no machine fails more often than the attempts allow.
+// At most one machine fails to join and one fails its gates, so the attempts that `Run` allows always suffice.
 function failuresOf(chance: Chance, replicas: number): Required<Pick<Case, "fails" | "gateFails">> {
   const nth = (): number => chance(0, 2) === 0 ? replicas + chance(1, replicas + 3) : -1;
   const [failing, bad] = [nth(), nth()];

@@ -7,9 +7,11 @@ import type { Run, Watch } from "./run.ts";
 type Admit = Step & { kind: "admit" };
 
 export class Promises implements Watch {
-  /** Number of Ready machines when the pool was last complete, and of unhealthy or unchosen machines lost since. */
+  /** Number of Ready machines when the pool was last complete. */
   #complete = 0;
+  /** Number of machines lost since then: unhealthy ones, and ones that were removed without being chosen. */
   #lost = 0;
+  /** Number of machines removed without being chosen, at the previous check. */
   #unchosen = 0;
   /** Whether the surge was 0 at any time since the pool was last complete. */
   #isBare = false;
@@ -20,7 +22,7 @@ export class Promises implements Watch {
   /** Maximum number of machines that were changing at once. */
   mostChanging = 0;
 
-  /** Takes `upTo` and `soak` of each wave, computed by hand. */
+  /** `waves` has the expected `upTo` and `soak` of each wave; undefined checks no waves. */
   constructor(readonly run: Run, readonly waves: { upTo: number; soak: number }[] | undefined) {}
 
   begins(step: Step, situation: Situation): void {
@@ -36,7 +38,7 @@ export class Promises implements Watch {
     for (const id of this.#ill) if (!fleet.machines.has(id) && this.#ill.delete(id)) this.#lost += 1;
     for (const { id, ill, leaving } of all) {
       if (ill !== undefined) this.#ill.add(id);
-      // A machine that recovers while it is leaving is still lost.
+      // An unhealthy machine that recovers while it is leaving still counts as unhealthy, and then as lost.
       else if (!leaving) this.#ill.delete(id);
     }
     this.#lost += fleet.unchosen + fleet.loose - this.#unchosen;
@@ -124,7 +126,10 @@ export class Promises implements Watch {
     this.#keep(!isOld || !run.paused, "without surge no old machine leaves while paused");
   }
 
-  /** Checks other machines without the leaving one, which `old` still lists if only Ostler removes machines. */
+  /**
+   * Checks that enough machines are proven without machine `id`, whose drain begins. If the owner removes no machine by
+   * itself, as in a scaling group, `old` still lists that machine.
+   */
   #judgeOthers(id: string, { counts, old }: Situation["pool"]): void {
     const { fleet, booting } = this.run;
     const listed = old.find((each) => each.id === id);

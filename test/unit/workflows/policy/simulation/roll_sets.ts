@@ -1,6 +1,7 @@
 /**
- * How machine-controller (1.66) rolls its MachineSets, written after its own code (`machinedeployment/rolling.go`): a
- * planner that is tested with its own model of machine-controller (`workflows/policy/supplier.ts`) would share its errors.
+ * How machine-controller (1.66) rolls its MachineSets, written after machine-controller's code
+ * (`machinedeployment/rolling.go`). The simulation does not use the planner's model of machine-controller
+ * (`workflows/policy/supplier.ts`), because the tests could then not find errors of that model.
  */
 
 /** The desired number of machines of one template, and how many of its machines are available. */
@@ -27,7 +28,9 @@ export function rollSets(deployment: Deployment, newest: MachineSet, old: readon
   removeAvailable(old, total(all, "available") - leastAvailable);
 }
 
-/** machine-controller's `NewMSNewReplicas`, and the shrinking of a set that is too large. */
+/**
+ * Returns the replicas of the newest set, as machine-controller's `NewMSNewReplicas`; shrinks a set that is too large.
+ */
 function replicasOfNewest({ replicas, surge }: Deployment, newest: MachineSet, old: readonly MachineSet[]): number {
   if (newest.replicas >= replicas) return replicas;
   const room = replicas + surge - newest.replicas - total(old, "replicas");
@@ -35,14 +38,14 @@ function replicasOfNewest({ replicas, surge }: Deployment, newest: MachineSet, o
 }
 
 /**
- * machine-controller's `MaxUnavailable`: without surge one machine may be unavailable, because no rollout could begin
- * otherwise.
+ * Returns machine-controller's `MaxUnavailable`: if the surge is 0, one machine may be unavailable, because no rollout
+ * could begin otherwise.
  */
 function mostUnavailable({ replicas, surge }: Deployment): number {
   return Math.min(replicas, surge === 0 ? 1 : 0);
 }
 
-/** machine-controller's `cleanupUnhealthyReplicas`. */
+/** Removes at most `most` unavailable machines of old sets, as machine-controller's `cleanupUnhealthyReplicas`. */
 function removeUnavailable(old: readonly MachineSet[], most: number): void {
   let removed = 0;
   for (const set of old) {
@@ -53,7 +56,7 @@ function removeUnavailable(old: readonly MachineSet[], most: number): void {
   }
 }
 
-/** machine-controller's `scaleDownOldMachineSetsForRollingUpdate`. */
+/** Removes at most `most` machines of old sets, as machine-controller's `scaleDownOldMachineSetsForRollingUpdate`. */
 function removeAvailable(old: readonly MachineSet[], most: number): void {
   let removed = 0;
   for (const set of old) {

@@ -10,17 +10,17 @@ export interface RunOptions {
   supplier: Supplier;
   rules: Rules;
   usual: number | null;
-  /** Duration of gates in milliseconds, minimum and maximum. */
+  /** Duration of a gate evaluation in milliseconds: minimum and maximum. */
   gates: [number, number];
   /** Machines whose pods cannot be evicted. */
   undrainable: string[];
-  /** The nth machine joins, but does not pass its gates. */
+  /** Returns whether the nth created machine fails its gates after it has joined. */
   gateFails: (nth: number) => boolean;
-  /** Milliseconds between two writes. */
+  /** Milliseconds that a write takes: minimum and maximum. */
   write: [number, number];
 }
 
-/** Observes each step before it begins. */
+/** Observes a run: `begins` is called before each step begins, and `after` when all steps of a reconcile have begun. */
 export interface Watch {
   begins(step: Step, situation: Situation): void;
   after(): void;
@@ -53,7 +53,7 @@ export class Run {
   watch: Watch = { begins: () => {}, after: () => {} };
   #gatesAsked = false;
   #wakeAt = Infinity;
-  /** Number of restarts and changes; tasks of an earlier life are dropped. */
+  /** Number of restarts and of changes of the template; a pending task of an earlier number does nothing. */
   #life = 0;
   readonly #judged = new Set<string>();
 
@@ -115,7 +115,10 @@ export class Run {
     this.watch.after();
   }
 
-  /** Simulates the death of a worker: all tasks are lost and begin again from the pool. */
+  /**
+   * Simulates that Ostler's worker dies: all tasks are lost, and the next reconcile begins them from the state of the
+   * pool.
+   */
   restart(): void {
     this.#life += 1;
     for (const doing of [this.joining, this.leaving, this.repairing, this.victims, this.#judged]) doing.clear();
@@ -226,7 +229,7 @@ export class Run {
 
   #repair({ id }: Member): void {
     this.repairing.add(id);
-    // Once the deletion is requested, the owner removes the machine even if the run is restarted.
+    // After this write, which requests the deletion, the owner removes the machine even if the run is restarted.
     this.#soon(this.options.write, () => {
       const machine = this.fleet.machines.get(id);
       if (machine) this.fleet.evict(Object.assign(machine, { held: false }));

@@ -1,4 +1,4 @@
-/** Pool snapshots of simulated machines, without the cost of a fingerprint. */
+/** Pool snapshots of simulated machines, with an empty fingerprint, because computing one takes time. */
 import type { Member, PoolSnapshot } from "../../../../../workflows/contracts/mod.ts";
 
 /** Returns a snapshot of a pool: exact counts, and the first members of each group. */

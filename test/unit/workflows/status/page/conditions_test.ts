@@ -23,7 +23,7 @@ function told(difference: Partial<Told>): Told {
   };
 }
 
-/** The types that are True. */
+/** Returns the types of the conditions that are True. */
 function holding(difference: Partial<Told>): string[] {
   return conditions(told(difference)).flatMap(({ type, status }) => status === "True" ? [type] : []);
 }

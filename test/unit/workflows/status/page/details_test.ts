@@ -17,7 +17,7 @@ function progress(overrides: Partial<Progress> = {}): Progress {
   };
 }
 
-/** Checks that the page has each text, in this order. */
+/** Asserts that the page contains all `parts`, in this order. */
 function tells(overrides: Partial<Progress>, ...parts: string[]): void {
   const page = details(pool, progress(overrides));
   parts.reduce((from, part) => {
