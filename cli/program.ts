@@ -12,6 +12,7 @@ import { addHandover } from "./handover/commands.ts";
 import { addRolloutCommands } from "./rollout/commands.ts";
 import { addSetup } from "./setup/commands.ts";
 import { calledAs, type Terminal } from "./terminal.ts";
+import { printableLines } from "./view/printable.ts";
 import type { Wiring } from "./wiring.ts";
 import manifest from "../package.json" with { type: "json" };
 
@@ -55,7 +56,7 @@ export async function runProgram(
 }
 
 function explained(error: unknown): string {
-  if (isForeseen(error)) return error.message;
+  if (isForeseen(error)) return printableLines(error.message);
   return error instanceof Error ? error.stack ?? error.message : String(error);
 }
 

@@ -10,7 +10,7 @@ import { UsageError } from "./usage_error.ts";
 /** A place in a file: `profile.yaml:12`. */
 export interface Place {
   file: string;
-  /** From 1; missing for the whole file. */
+  /** Number of the line, from 1; missing if the place is the whole file. */
   line?: number;
 }
 
@@ -30,7 +30,7 @@ export interface YamlObject {
 /** Maximum bytes of all files of a folder. */
 const largestFolder = 4 * largestText;
 
-/** Maximum levels of the parser, two for each nested value; schemas of Kubernetes have a few dozen. */
+/** Maximum entries on the parser's stack, one for each nested map or list; schemas of Kubernetes need a few dozen. */
 const deepest = 200;
 
 /** Invalid YAML; the message starts with its place. */
@@ -70,7 +70,7 @@ async function filesOf(terminal: Terminal, file: string): Promise<string[]> {
   const names = (await readdir(path)).filter((name) => /\.(ya?ml|json)$/.test(name));
   const sizes = await Promise.all(names.map(async (name) => (await stat(join(path, name))).size));
   if (sizes.reduce((sum, size) => sum + size, 0) > largestFolder) {
-    throw new UsageError(`Failed to read "${file}": its YAML files exceed the limit of 6 MiB`);
+    throw new UsageError(`Failed to read "${file}": its YAML and JSON files together exceed the limit of 6 MiB`);
   }
   return names.sort().map((name) => join(file, name));
 }

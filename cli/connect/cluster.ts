@@ -6,6 +6,7 @@ import { AuthenticationV1Api } from "../../activities/kube/client_node.ts";
 import type { Resource } from "../../activities/kube/resources.ts";
 import { statusOf } from "../../activities/kube/status.ts";
 import { Refusal, Unreachable } from "../failure.ts";
+import { printable } from "../view/printable.ts";
 
 /** An API server with the facts that commands need. */
 export interface NamedCluster {
@@ -186,7 +187,7 @@ export function passingFailure(server: string, error: unknown): Unreachable {
 function saidBy(error: unknown): string {
   try {
     const { message, reason } = JSON.parse((error as { body: string }).body) as { message?: string; reason?: string };
-    return message ?? reason ?? "no reason given";
+    return printable(message ?? reason ?? "no reason given", Infinity);
   } catch {
     return "no reason given";
   }

@@ -1,6 +1,7 @@
 /** The requests that commands send to Temporal. */
 import type { ImageOutcome, PoolRef, Progress, RolloutPlan } from "../../workflows/contracts/mod.ts";
 import type { TemporalServer } from "../../activities/temporal/temporal_server.ts";
+import type { Asking, Home } from "./home.ts";
 import type { Answer, Command } from "../../workflows/commands/messages.ts";
 
 /** The commands that a rollout accepts; each is the name of an update of its workflow. */
@@ -37,16 +38,22 @@ export interface Step {
 
 /** Reads rollouts in Temporal, and sends commands to them. */
 export interface Engine {
+  /** Returns the installation that serves the cluster, by the cluster's Schedule; the first call reads it. */
+  home(): Promise<Home>;
   /**
-   * Sends a command and returns the rollout's answer; throws Refusal if the rollout refuses. pause, resume and retry
-   * start a run if none is open, because they also affect the next run.
+   * Sends a command and returns the rollout's answer. pause, resume and retry start a run if none is open, because they
+   * also affect the next run. Throws Refusal if the rollout refuses, UsageError if the Schedule belongs to another
+   * cluster.
    */
   send(order: Order): Promise<Answer>;
   /**
    * Returns the progress of the open run; undefined if no run is open, or the run does not answer within two seconds.
    */
   progress(pool: PoolRef): Promise<Progress | undefined>;
-  /** Returns the plan that a worker makes of a pool now; each wave names at most 20 machines. */
+  /**
+   * Returns a plan that Ostler's worker computes from the current state of the pool; each wave names at most 20
+   * machines.
+   */
   plan(pool: PoolRef): Promise<RolloutPlan>;
   /** Requests the evaluation of an OSImage and returns its result. */
   admitImage(order: ImageOrder): Promise<ImageOutcome>;
@@ -54,9 +61,5 @@ export interface Engine {
   steps(pool: PoolRef, limit: number): Promise<Step[]>;
 }
 
-/** The location of Temporal, the task queue and the cluster. */
-export interface EngineOptions extends TemporalServer {
-  taskQueue: string;
-  /** The cluster's name in Temporal; "" without a name. */
-  cluster: string;
-}
+/** The location of Temporal, and the cluster. */
+export type EngineOptions = TemporalServer & Asking;

@@ -26,7 +26,6 @@ export interface ConnectOptions {
   profileNamespace?: string;
   temporalAddress?: string;
   temporalNamespace?: string;
-  taskQueue?: string;
   as?: string;
 }
 
@@ -59,7 +58,7 @@ export const connectWorld: Connect = (terminal, options) => {
   const openedCluster = (): Promise<NamedCluster> => cluster ??= openCluster(terminal, options);
   return {
     cluster: openedCluster,
-    engine: () => engine ??= openEngine(terminal, options).then(kept),
+    engine: () => engine ??= openEngine(terminal, options, openedCluster).then(kept),
     server: () => server ??= openServer(terminal, options).then(kept),
     whoAsks: async () => options.as ?? await (await openedCluster()).whoAmI() ?? osUser(terminal),
     now: () => Date.now(),
@@ -89,16 +88,23 @@ async function openCluster(terminal: Terminal, options: ConnectOptions): Promise
 }
 
 // The native connection is slow to load, and most commands do not need it.
-async function openEngine(terminal: Terminal, options: ConnectOptions): Promise<OpenEngine> {
-  const { env } = terminal;
+async function openEngine(
+  terminal: Terminal,
+  options: ConnectOptions,
+  openedCluster: () => Promise<NamedCluster>,
+): Promise<OpenEngine> {
   const { clusterNameOf } = await import("./cluster_name.ts");
   const cluster = clusterNameOf(terminal, options);
   const { connectEngine } = await import("./native_connection.ts");
-  const { taskQueueOf } = await import("../../workflows/commands/start_options.ts");
+  const { OSTLER_TASK_QUEUE: taskQueue } = terminal.env;
   return await connectEngine({
     ...await temporalServer(terminal, options),
-    taskQueue: options.taskQueue ?? (env["OSTLER_TASK_QUEUE"] || taskQueueOf(cluster)),
     cluster,
+    uid: async () => {
+      const { kube } = await openedCluster();
+      return (await kube.core.readNamespace({ name: "kube-system" })).metadata?.uid ?? "";
+    },
+    ...(taskQueue ? { taskQueue } : {}),
   });
 }
 

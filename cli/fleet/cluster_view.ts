@@ -1,13 +1,13 @@
 /** Reads all clusters that share a namespace of Temporal, from Temporal alone, so that no kubeconfig is needed. */
 import type { Progress } from "../../workflows/contracts/mod.ts";
 import { abreast } from "../../activities/kube/status.ts";
+import { valueOf } from "../connect/payload.ts";
 import type { Server } from "../connect/server.ts";
 import { type Reply, replyOf } from "./bounded_work.ts";
 import { countByPhase, listOpenRuns, mostListed, type OpenRun } from "./open_runs.ts";
 import { listNames, type Place, placeless, readPlace } from "./places.ts";
 import { type Polling, readPolling } from "./pollers.ts";
 import { stateOf } from "./run_state.ts";
-import { valueOf } from "./wire.ts";
 
 /** Clusters that are read concurrently, and milliseconds for each. */
 const [atOnce, placeMs] = [8, 10_000];
@@ -119,7 +119,7 @@ const urgency = ["Halted", "RollingBack", "Rolling", "Repairing"];
 const notOpen = 2;
 
 interface Asking {
-  /** Clusters whose workers poll; runs of other clusters could not answer. */
+  /** Clusters of which a worker polls Temporal; without a worker, the runs of a cluster cannot answer. */
   served: ReadonlySet<string>;
   now: () => number;
 }

@@ -1,9 +1,10 @@
 /** The clusters in one namespace of Temporal: each has a Schedule, whose memo identifies the cluster. */
 import { renewalIdOf, renewalType, taskQueueOf } from "../../workflows/commands/start_options.ts";
 import { isClusterName } from "../connect/cluster_name.ts";
+import { recordedIn } from "../connect/home.ts";
 import type { Server } from "../connect/server.ts";
 import { printable } from "../view/printable.ts";
-import { pagesOf, type Service, timeOf, valueOf } from "./wire.ts";
+import { pagesOf, type Service, timeOf } from "./wire.ts";
 
 /** Maximum Schedules that are read. */
 const mostSchedules = 20_000;
@@ -45,7 +46,7 @@ export async function listNames({ namespace, service: { workflowService } }: Ser
   return ids.map(clusterOfSchedule).filter((name) => name !== undefined);
 }
 
-// A Schedule with another id does not belong to Ostler.
+// Returns the name of the cluster in the id of a Schedule; undefined for an id that Ostler does not use.
 function clusterOfSchedule(scheduleId: string): string | undefined {
   if (scheduleId === renewalIdOf("")) return "";
   const [name = ""] = scheduleId.split("/");
@@ -60,19 +61,14 @@ export async function readPlace(server: Server, cluster: string): Promise<Place>
   const { namespace, service: { workflowService } } = server;
   const scheduleId = renewalIdOf(cluster);
   const described = await workflowService.describeSchedule({ namespace, scheduleId });
-  const action = described.schedule?.action?.startWorkflow;
+  const { uid, taskQueue } = recordedIn(described);
   return {
     cluster,
     namespace,
-    uid: uidOf(valueOf(action?.memo?.fields?.["cluster"])),
-    taskQueue: printable(action?.taskQueue?.name ?? "") || taskQueueOf(cluster),
+    uid,
+    taskQueue: printable(taskQueue) || taskQueueOf(cluster),
     renewals: renewalsOf(scheduleId, described, await lastRenewal(server, scheduleId)),
   };
-}
-
-function uidOf(owner: unknown): string {
-  const { uid } = (owner ?? {}) as { uid?: unknown };
-  return typeof uid === "string" && /^[\w-]{1,64}$/.test(uid) ? uid : "";
 }
 
 type Described = Awaited<ReturnType<Service["describeSchedule"]>>;

@@ -1,5 +1,5 @@
-/** Values of Temporal's services. */
-import { defaultPayloadConverter } from "@temporalio/common";
+/** Decodes values in the answers of Temporal's gRPC services. */
+import { type Payload, valueOf } from "../connect/payload.ts";
 import type { Server } from "../connect/server.ts";
 
 /** The service for workflows, Schedules and task queues. */
@@ -8,26 +8,12 @@ type Described = Awaited<ReturnType<Service["describeSchedule"]>>;
 
 /** A protobuf timestamp. */
 type Stamp = NonNullable<NonNullable<Described["info"]>["createTime"]>;
-type Memo = NonNullable<NonNullable<Described["memo"]>["fields"]>;
-
-/** An encoded value. */
-export type Payload = Memo[string];
 
 /** Returns epoch ms; undefined without a time. */
 export function timeOf(stamp: Stamp | null | undefined): number | undefined {
   const { seconds, nanos } = stamp ?? {};
   const at = Number(seconds ?? 0) * 1000 + Math.floor((nanos ?? 0) / 1_000_000);
   return at > 0 ? at : undefined;
-}
-
-/** Returns a decoded value; undefined without one, and for an unknown encoding. */
-export function valueOf(payload: Payload | null | undefined): unknown {
-  if (!payload?.data) return undefined;
-  try {
-    return defaultPayloadConverter.fromPayload(payload);
-  } catch {
-    return undefined; // written by another payload converter, so unreadable
-  }
 }
 
 /** Returns a decoded text; "" for other values. */

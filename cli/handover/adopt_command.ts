@@ -11,6 +11,7 @@ import { Refusal } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";
 import { counted } from "../../workflows/policy/counted.ts";
 import type { Format } from "../view/output.ts";
+import { printable } from "../view/printable.ts";
 import { tellConfigs } from "./expected_configs.ts";
 import { osmAtWork } from "./guard.ts";
 import { bootsOf, type PoolLine } from "./pool_line.ts";
@@ -48,9 +49,10 @@ export async function adopt(terminal: Terminal, world: World, flags: AdoptFlags)
   const telling = new Telling(terminal, flags.output);
   const lines = pools.filter(({ deployment }) => deployment).map((pool) => lineOf(pool, profiles));
   if (!dryRun && hindrances[0] !== undefined) {
-    throw new Refusal(`Failed to take the cluster over: ${hindrances.join("; ")}`);
+    throw new Refusal(printable(`Failed to take the cluster over: ${hindrances.join("; ")}`, Infinity));
   }
   telling.pools(lines, dryRun);
+  if (!dryRun) terminal.seeThrough?.();
   if (dryRun) await tellConfigs(terminal, cluster, { pools, telling, flags });
   for (const message of hindrances) telling.step({ about: "take over", outcome: "Refused", message });
   for (const left of await readWebhooks(cluster.kube)) await tellLeftover(left, telling, flags);

@@ -7,12 +7,14 @@ import { workflowIdOf } from "../../workflows/commands/start_options.ts";
 import { inCluster } from "../connect/cluster_name.ts";
 import { osmAtWork, whoIsAtWork } from "./guard.ts";
 import type { ReleaseFlags } from "./release_flags.ts";
-import type { PlannedPool } from "./release_plan.ts";
+import { objectText } from "../rollout/pools.ts";
+import { isUnfinished, type KeptPool, type PlannedPool } from "./release_plan.ts";
 import { few } from "./telling.ts";
 
 /** The facts that decide about a release. */
 interface ReleaseFacts {
   planned: PlannedPool[];
+  kept: KeptPool[];
   configHeads: PoolsSeen["configHeads"];
   getter: { token: string } | { fault: string };
   flags: ReleaseFlags;
@@ -22,7 +24,7 @@ interface ReleaseFacts {
 export async function hindrancesOf(
   world: World,
   cluster: NamedCluster,
-  { planned, configHeads, getter, flags }: ReleaseFacts,
+  { planned, kept, configHeads, getter, flags }: ReleaseFacts,
 ): Promise<string[]> {
   const pools = planned.map(({ pool }) => pool);
   const { ours } = await readAtWork(cluster.kube, flags.systemNamespace);
@@ -39,7 +41,7 @@ export async function hindrancesOf(
       `OperatingSystemConfigs of Ostler are in namespace "${namespace}", not in "${flags.profileNamespace}": ` +
       `give --profile-namespace ${namespace}, or delete unused configs`
     ),
-    ...(flags.withoutTemporal ? [] : misnamed(planned, cluster.name ?? "")),
+    ...(flags.withoutTemporal ? [] : misnamed([...planned.map(workflowOf), ...kept], cluster.name ?? "")),
     ...("fault" in getter
       ? [`${getter.fault}: apply deploy/cloud-init-settings.yaml of Operating System Manager first`]
       : []),
@@ -47,6 +49,7 @@ export async function hindrancesOf(
       ...{ which: "unfinished", isAccepted: flags.unfinished === true, words: "unfinished rollout" },
       remedy: "wait until the rollout ends, abort it, or give --unfinished",
     }),
+    ...(flags.unfinished ? [] : unfinishedText(kept.filter(isUnfinished))),
     ...named(planned, {
       ...{ which: "unrenderable", isAccepted: flags.unrenderable === true },
       words: "Operating System Manager cannot render the profile",
@@ -59,10 +62,9 @@ export async function hindrancesOf(
  * Returns a sentence about the first pool whose workflow id has another cluster name than this command: the command
  * would terminate the runs of another cluster. Returns none if all names agree.
  */
-function misnamed(planned: PlannedPool[], cluster: string): string[] {
-  for (const { pool } of planned) {
-    const { namespace, name, workflowId } = pool;
-    const wanted = workflowIdOf(inCluster(cluster, { namespace, name }));
+function misnamed(pools: Pick<KeptPool, "pool" | "workflowId">[], cluster: string): string[] {
+  for (const { pool, workflowId } of pools) {
+    const wanted = workflowIdOf(inCluster(cluster, pool));
     if (workflowId === undefined || workflowId === wanted) continue;
     return [
       `the workflow of pool "${
@@ -71,6 +73,21 @@ function misnamed(planned: PlannedPool[], cluster: string): string[] {
     ];
   }
   return [];
+}
+
+function workflowOf({ pool: { namespace, name, workflowId } }: PlannedPool): Pick<KeptPool, "pool" | "workflowId"> {
+  return { pool: { namespace, name }, ...(workflowId ? { workflowId } : {}) };
+}
+
+/** Returns a sentence about the NodePools and ScalingGroups with a rollout in progress; none without any. */
+function unfinishedText(kept: KeptPool[]): string[] {
+  if (kept.length === 0) return [];
+  const told = kept.slice(0, mostReasons).map(({ pool, phase }) => `${objectText(pool)} (${phase})`);
+  const more = kept.length > told.length ? ` and ${kept.length - told.length} more` : "";
+  return [
+    `unfinished rollouts: ${told.join(", ")}${more}; wait until each rollout ends, abort it, or give --unfinished, ` +
+    "and nothing continues it",
+  ];
 }
 
 interface Reason {

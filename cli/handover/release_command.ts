@@ -12,21 +12,27 @@ import type { NamedCluster } from "../connect/cluster.ts";
 import { inCluster } from "../connect/cluster_name.ts";
 import type { World } from "../connect/world.ts";
 import { Refusal, Unreachable } from "../failure.ts";
+import { objectText } from "../rollout/pools.ts";
 import type { Terminal } from "../terminal.ts";
 import { UsageError } from "../usage_error.ts";
 import { counted } from "../../workflows/policy/counted.ts";
+import { printable } from "../view/printable.ts";
 import { hindrancesOf } from "./hindrances.ts";
 import type { ReleaseFlags } from "./release_flags.ts";
-import { isLeaving, type PlannedPool, plannedPools, releaseLine } from "./release_plan.ts";
+import { isLeaving, type KeptPool, keptPools, type PlannedPool, plannedPools, releaseLine } from "./release_plan.ts";
 import { failureOf, Telling } from "./telling.ts";
 import { releaseTemporal } from "./temporal_step.ts";
 
 /** Pools, machines or nodes that are written concurrently. */
 const width = 8;
 
+/** Maximum NodePools and ScalingGroups that are named. */
+const mostKept = 5;
+
 /** Everything that is read before the first write. */
 interface ReleasePlan {
   pools: PlannedPool[];
+  kept: KeptPool[];
   getterToken: string;
   belongings: Belonging[];
 }
@@ -45,16 +51,24 @@ export async function release(terminal: Terminal, world: World, flags: ReleaseFl
     readBelongings(cluster.kube, profileNamespace),
   ]);
   const planned = plannedPools(pools, profiles, profileNamespace);
+  const kept = keptPools(pools);
   const telling = new Telling(terminal, flags.output);
-  const hindrances = await hindrancesOf(world, cluster, { planned, configHeads, getter, flags });
-  if (!dryRun && hindrances.length > 0) throw new Refusal(`Failed to give the cluster back: ${hindrances.join("\n")}`);
+  const hindrances = await hindrancesOf(world, cluster, { planned, kept, configHeads, getter, flags });
+  if (!dryRun && hindrances.length > 0) {
+    // A text of another system, such as the holder of a Lease, must not begin a line of its own.
+    const lines = hindrances.map((each) => printable(each, Infinity));
+    throw new Refusal(`Failed to give the cluster back: ${lines.join("\n")}`);
+  }
   telling.pools(planned.map(releaseLine), dryRun);
   for (const { about, needed } of await readWebhooks(cluster.kube)) {
     if (needed !== undefined) telling.step({ about, outcome: "Refused", message: needed });
   }
   for (const message of hindrances) telling.step({ about: "give back", outcome: "Refused", message });
-  if (!dryRun) await confirm(terminal, planned.length, flags);
-  const plan = { pools: planned, getterToken: "token" in getter ? getter.token : "", belongings };
+  if (!dryRun) {
+    await confirm(terminal, planned.length, flags);
+    terminal.seeThrough?.();
+  }
+  const plan = { pools: planned, kept, getterToken: "token" in getter ? getter.token : "", belongings };
   await carryOut(world, cluster, { plan, telling, flags });
   const code = telling.end();
   if (!dryRun && flags.output === "table") terminal.err(code === 0 ? nextSteps : notYet);
@@ -89,6 +103,7 @@ async function carryOut(world: World, cluster: NamedCluster, carrying: Carrying)
   if (flags.withoutTemporal !== true) await leaveTemporal(world, cluster, carrying);
   for (const each of belongings.filter(({ isFirst }) => isFirst)) await removeOne(each, carrying);
   await releasePools(world, cluster, carrying);
+  tellKept(carrying);
   await releaseMachines(cluster, carrying);
   for (const each of belongings.filter(({ isFirst }) => !isFirst)) await removeOne(each, carrying);
 }
@@ -98,7 +113,12 @@ async function leaveTemporal(world: World, cluster: NamedCluster, { plan, tellin
   // Terminates only runs of pools whose Rollout has a workflow id: nothing else proves that a run belongs to this
   // cluster.
   const known = plan.pools.filter(({ pool }) => pool.workflowId !== undefined);
-  const pools = known.map(({ pool: { namespace, name } }) => inCluster(cluster.name ?? "", { namespace, name }));
+  const others = plan.kept.filter(({ workflowId }) => workflowId !== undefined);
+  const pools = [
+    ...known.map(({ pool: { namespace, name } }) => ({ namespace, name })),
+    ...others.map(({ pool }) => pool),
+  ]
+    .map((pool) => inCluster(cluster.name ?? "", pool));
   const wish = { pools, dryRun: flags.dryRun === true, uid: metadata?.uid ?? "" };
   try {
     for (const step of await releaseTemporal(await world.server(), wish)) telling.step(step);
@@ -106,6 +126,16 @@ async function leaveTemporal(world: World, cluster: NamedCluster, { plan, tellin
     if (!(error instanceof Unreachable)) throw error;
     throw new Unreachable(`${error.message}; no pool was released; to skip Temporal, give --without-temporal`);
   }
+}
+
+// Their Rollouts stay, because Operating System Manager does not replace them, and Ostler continues from them if it is
+// installed again.
+function tellKept({ plan: { kept }, telling }: Carrying): void {
+  if (kept.length === 0) return;
+  const names = kept.slice(0, mostKept).map(({ pool }) => objectText(pool)).join(", ");
+  const more = kept.length > mostKept ? ` and ${kept.length - mostKept} more` : "";
+  const message = `${names}${more} kept: Operating System Manager does not manage pools of this kind`;
+  telling.step({ about: "pools of other kinds", outcome: "Present", message });
 }
 
 async function removeOne({ about, remove }: Belonging, { telling, flags }: Carrying): Promise<void> {
@@ -128,8 +158,8 @@ async function releasePools(world: World, { kube }: NamedCluster, { plan, tellin
     telling.progress("given back", ++done, pools.length);
     return failure === undefined ? [] : [{ planned, failure }];
   };
-  // Deleted pools are cleaned up first: another pool can have objects of the same names, and the release of that pool
-  // removes their owner annotation.
+  // Deleted pools are cleaned up before existing pools are released. An existing pool can have objects with the same
+  // names, and its release removes the owner annotation of these objects.
   const going = pools.filter(isLeaving);
   const cleaned = await abreast(width, going, give);
   const staying = pools.filter((pool) => !going.includes(pool));
@@ -147,8 +177,8 @@ interface Failed {
   failure: string;
 }
 
-// A pool that shares object names with a deleted pool whose cleanup failed is not released: the release removes the
-// owner annotation, without which nothing shows that the cleanup is unfinished.
+// Finds existing pools whose objects have the same names as those of a deleted pool whose cleanup failed. Such a pool
+// is not released: the release would remove the owner annotation, which alone shows that the cleanup is unfinished.
 function overlapped(staying: PlannedPool[], failed: Failed[]): Failed[] {
   return staying.flatMap((planned) => {
     const rival = failed.find((each) => haveSameNames(planned.pool, each.planned.pool));

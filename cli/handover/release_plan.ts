@@ -2,6 +2,8 @@
 import { type HandoverPool, keyOf } from "../../activities/handover/pools.ts";
 import { type KnownProfile, unrenderable } from "../../activities/handover/profiles.ts";
 import type { Giving } from "../../activities/handover/release_pool.ts";
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
+import { withKind } from "../rollout/scaling_groups.ts";
 import { bootsOf, type PoolLine } from "./pool_line.ts";
 
 /** A pool to give back to Operating System Manager, and the reasons not to give it back yet. */
@@ -15,16 +17,38 @@ export interface PlannedPool extends Giving {
   unfinished?: string;
 }
 
+/** A NodePool or ScalingGroup; not given back, because Operating System Manager manages only MachineDeployments. */
+export interface KeptPool {
+  /** The pool with its kind. */
+  pool: PoolRef;
+  phase: string;
+  workflowId?: string;
+}
+
 /** Phases of a Rollout without a step in progress. */
 const atRest = ["", "Converged", "RolledBack", "Aborted", "Deleting"];
 
-/** Returns the pools that have objects of Ostler. */
+/** Returns the pools of which only a Rollout exists, and whose Rollout is that of a NodePool or a ScalingGroup. */
+export function keptPools(pools: readonly HandoverPool[]): KeptPool[] {
+  return pools.flatMap(({ namespace, name, deployment, phase = "", workflowId }) => {
+    const pool = withKind({ namespace, name });
+    return deployment || pool.kind === undefined ? [] : [{ pool, phase, ...(workflowId ? { workflowId } : {}) }];
+  });
+}
+
+/** Returns whether a step of the pool is in progress, which nothing continues without Ostler. */
+export function isUnfinished({ phase }: KeptPool): boolean {
+  return phase === "Deleting" || !atRest.includes(phase);
+}
+
+/** Returns the pools that have objects of Ostler, without NodePools and ScalingGroups. */
 export function plannedPools(
   pools: readonly HandoverPool[],
   profiles: Map<string, KnownProfile>,
   profileNamespace: string,
 ): PlannedPool[] {
-  return pools.filter(isOurs).map((pool) => {
+  const others = new Set(keptPools(pools).map(({ pool }) => keyOf(pool)));
+  return pools.filter((pool) => isOurs(pool) && !others.has(keyOf(pool))).map((pool) => {
     const { deployment } = pool;
     const stays = deployment && !isLeaving({ pool });
     const cannot = stays ? unrenderable(profiles, deployment, profileNamespace) : undefined;

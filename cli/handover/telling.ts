@@ -4,9 +4,12 @@ import type { Step } from "../setup/step.ts";
 import type { Terminal } from "../terminal.ts";
 import { plainTable } from "../view/plain_table.ts";
 import { asData, type Format } from "../view/output.ts";
+import { printable } from "../view/printable.ts";
 import type { ConfigLine, PoolLine } from "./pool_line.ts";
 
-/** Collects the results of the steps; prints each at once as text, or all together at the end as JSON or YAML. */
+/**
+ * Collects the results of the steps; prints each result immediately as text, or all results at the end as JSON or YAML.
+ */
 export class Telling {
   readonly #steps: Step[] = [];
   #pools: PoolLine[] = [];
@@ -16,14 +19,14 @@ export class Telling {
 
   step(step: Step): void {
     this.#steps.push(step);
-    if (this.format === "table") this.terminal.out(`${step.about}: ${step.message}\n`);
+    if (this.format === "table") this.terminal.out(`${printable(`${step.about}: ${step.message}`, Infinity)}\n`);
   }
 
   pools(lines: PoolLine[], isShown: boolean): void {
     this.#pools = lines;
     if (!isShown || this.format !== "table" || lines.length === 0) return;
     const rows = lines.map(({ pool, profile, boots, outcome, note }) => [pool, profile, boots, outcome, note]);
-    this.terminal.out(`${plainTable(rows, ["POOL", "PROFILE", "BOOTS FROM", "OUTCOME", "NOTE"])}\n`);
+    this.#table(rows, ["POOL", "PROFILE", "BOOTS FROM", "OUTCOME", "NOTE"]);
   }
 
   configs(lines: ConfigLine[]): void {
@@ -32,7 +35,13 @@ export class Telling {
     const rows = lines.map((
       { pool, profile, profileVersion, config, warnings },
     ) => [pool, `${profile} ${profileVersion}`.trim(), config, warnings.join("; ")]);
-    this.terminal.out(`${plainTable(rows, ["POOL", "PROFILE OF OSTLER", "CONFIG OF OSTLER", "NOTE"])}\n`);
+    this.#table(rows, ["POOL", "PROFILE OF OSTLER", "CONFIG OF OSTLER", "NOTE"]);
+  }
+
+  // The cells have texts of other systems, such as versions and faults of profiles.
+  #table(rows: string[][], head: string[]): void {
+    const safe = rows.map((row) => row.map((cell) => printable(cell, Infinity)));
+    this.terminal.out(`${plainTable(safe, head)}\n`);
   }
 
   /** Prints the progress after every 20 pools and at the end, if standard error is a terminal. */
@@ -61,8 +70,8 @@ export function few(names: readonly string[]): string {
 }
 
 /**
- * Returns the failure of work on one pool as text; undefined without one. Throws errors that are not from the API
- * server or an activity, because they affect all pools.
+ * Waits for work on one pool or machine, and returns its failure as text; undefined if the work succeeds. Throws errors
+ * that are not from the API server or an activity, because they affect all pools.
  */
 export async function failureOf(work: Promise<void>): Promise<string | undefined> {
   try {

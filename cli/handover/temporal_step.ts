@@ -1,5 +1,5 @@
-/** Removes the Schedule that renews credentials, and terminates the runs of pools that are given back. */
-import { renewalIdOf, workflowIdOf } from "../../workflows/commands/start_options.ts";
+/** Removes the Schedules of a cluster, and terminates the runs of its pools. */
+import { discoveryIdOf, renewalIdOf, workflowIdOf } from "../../workflows/commands/start_options.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Server } from "../connect/server.ts";
 import { codeOf, temporalFailure } from "../connect/temporal_failure.ts";
@@ -10,12 +10,12 @@ import type { Step } from "../setup/step.ts";
 /** Milliseconds for all requests to Temporal together. */
 const patienceMs = 120_000;
 
-const schedule = (server: Server): string => `Schedule "${renewalIdOf(server.cluster)}"`;
+const scheduleText = (scheduleId: string): string => `Schedule "${scheduleId}"`;
 
 /**
- * Removes the Schedule first, because it starts runs. Then terminates the open runs of the pools, because no worker
- * continues them. If the Schedule belongs to another cluster, changes nothing: throws Refusal, or in a dry run returns
- * one refused step.
+ * Removes the Schedules first, because they start runs. Then terminates the open runs of the pools, because no worker
+ * continues them. If the Schedule that renews credentials belongs to another cluster, changes nothing: throws Refusal,
+ * or in a dry run returns one refused step.
  */
 export async function releaseTemporal(
   server: Server,
@@ -23,30 +23,61 @@ export async function releaseTemporal(
 ): Promise<Step[]> {
   return await server.within(patienceMs, async () => {
     try {
-      const first = await removeSchedule(server, { dryRun, uid });
-      return first.outcome === "Refused" ? [first] : [first, ...await endRuns(server, pools, dryRun)];
+      const steps = await removeSchedules(server, { dryRun, uid });
+      const isRefused = steps.some(({ outcome }) => outcome === "Refused");
+      return isRefused ? steps : [...steps, ...await endRuns(server, pools, dryRun)];
     } catch (error) {
       throw temporalFailure(server.address, error);
     }
   });
 }
 
-async function removeSchedule(
+// Only the Schedule that renews credentials shows its cluster. So it is removed last: after an interruption it still
+// shows that the Schedule that discovers scaling groups, whose ID has the same name, belongs to this cluster.
+async function removeSchedules(
   server: Server,
   { dryRun, uid }: { dryRun: boolean; uid: string },
-): Promise<Step> {
-  const { namespace, cluster, service: { workflowService } } = server;
-  const about = schedule(server);
-  const scheduleId = renewalIdOf(cluster);
+): Promise<Step[]> {
+  const [renewalId, discoveryId] = [renewalIdOf(server.cluster), discoveryIdOf(server.cluster)];
+  const about = scheduleText(renewalId);
+  const renewal = await readSchedule(server, renewalId);
+  if (renewal === undefined) return [{ about, outcome: "Present", message: "not found" }];
+  const memo = renewal.action?.startWorkflow?.memo?.fields?.["cluster"]?.data;
+  if (isOther(memo, uid)) {
+    const message = "it belongs to another cluster; set this cluster's name with --cluster";
+    if (!dryRun) throw new Refusal(`Failed to remove ${about}: ${message}; nothing was changed`);
+    return [{ about, outcome: "Refused", message }];
+  }
+  const discovery = await readSchedule(server, discoveryId);
+  return [
+    ...(discovery === undefined ? [] : [await removeSchedule(server, discoveryId, dryRun)]),
+    await removeSchedule(server, renewalId, dryRun),
+  ];
+}
+
+type Schedule = Awaited<ReturnType<Server["service"]["workflowService"]["describeSchedule"]>>["schedule"];
+
+/** Returns a Schedule; undefined if it does not exist. */
+async function readSchedule(
+  { namespace, service: { workflowService } }: Server,
+  scheduleId: string,
+): Promise<NonNullable<Schedule> | undefined> {
   try {
-    const { schedule: found } = await workflowService.describeSchedule({ namespace, scheduleId });
-    const memo = found?.action?.startWorkflow?.memo?.fields?.["cluster"]?.data;
-    if (isOther(memo, uid)) {
-      const message = "it belongs to another cluster; set this cluster's name with --cluster";
-      if (!dryRun) throw new Refusal(`Failed to remove ${about}: ${message}; nothing was changed`);
-      return { about, outcome: "Refused", message };
-    }
-    if (dryRun) return { about, outcome: "Wanted", message: "would be removed" };
+    return (await workflowService.describeSchedule({ namespace, scheduleId })).schedule ?? {};
+  } catch (error) {
+    if (codeOf(error) === notFound) return undefined;
+    throw error;
+  }
+}
+
+async function removeSchedule(
+  { namespace, service: { workflowService } }: Server,
+  scheduleId: string,
+  dryRun: boolean,
+): Promise<Step> {
+  const about = scheduleText(scheduleId);
+  if (dryRun) return { about, outcome: "Wanted", message: "would be removed" };
+  try {
     await workflowService.deleteSchedule({ namespace, scheduleId });
     return { about, outcome: "Removed", message: "removed" };
   } catch (error) {
@@ -70,7 +101,7 @@ async function endRuns(server: Server, pools: PoolRef[], dryRun: boolean): Promi
     const about = `workflow "${workflowId}"`;
     if (!dryRun) {
       const workflowExecution = { workflowId };
-      const reason = "its pool is given back to Operating System Manager";
+      const reason = "its cluster is given back to Operating System Manager";
       await workflowService.terminateWorkflowExecution({ namespace, workflowExecution, reason });
     }
     const outcome = dryRun ? "Wanted" : "Removed";

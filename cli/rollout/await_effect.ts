@@ -10,7 +10,7 @@ import { readRow } from "./pools.ts";
 import { verdictOf } from "./verdict.ts";
 import { endText, timedOut } from "./watch_command.ts";
 
-/** Milliseconds after a command during which the status may still show the state before the command. */
+/** Milliseconds after a command during which a status that is read may still show the state before the command. */
 const staleMs = 15_000;
 /** Pools that are read concurrently. */
 const atOnce = 10;
@@ -41,32 +41,35 @@ export async function awaitEffects(
 ): Promise<void> {
   const cluster = await world.cluster();
   const since = world.now();
-  let open: readonly Awaited[] = before.map((row) => ({ before: row, row }));
+  let open: readonly Awaited[] = before.map((row) => ({ before: row, row, readAt: since }));
   for (;;) {
     const passed = world.now() - since;
     const isOver = patience.ms > 0 && passed >= patience.ms;
     open = open.filter((one) => {
-      const ended = endOf(name, one, passed >= staleMs) ?? (isOver ? late(one, patience) : undefined);
+      const ended = endOf(name, one, one.readAt - since >= staleMs) ?? (isOver ? late(one, patience) : undefined);
       if (ended) tell(ended);
       return ended === undefined;
     });
     if (open.length === 0) return;
     await world.sleep(lookMs);
-    await abreast(atOnce, open, (one) => lookAgain(cluster, one));
+    await abreast(atOnce, open, (one) => lookAgain(cluster, one, world.now()));
   }
 }
 
 interface Awaited extends Ended {
   before: PoolRow;
+  /** Epoch ms at which the read of `row` began, which during an outage of the API server is long ago. */
+  readAt: number;
 }
 
 function late({ row }: Awaited, { text }: Patience): Ended {
   return { row, failure: timedOut([row], text) };
 }
 
-async function lookAgain(cluster: NamedCluster, awaited: Awaited): Promise<void> {
+async function lookAgain(cluster: NamedCluster, awaited: Awaited, now: number): Promise<void> {
   try {
     awaited.row = await readRow(cluster, awaited.before.pool);
+    awaited.readAt = now;
   } catch (error) {
     const failure = clusterFailure(cluster.server, error);
     // An API server that restarts is not a failure: reads continue until the time limit.
@@ -77,8 +80,8 @@ async function lookAgain(cluster: NamedCluster, awaited: Awaited): Promise<void>
 function endOf(name: CommandName, { before, row, failure }: Awaited, isOld: boolean): Ended | undefined {
   if (failure !== undefined) return { row, failure };
   if (name === "retry" && isBack(before) && isBack(row) && row.status?.quarantine.length === 0) {
-    // For a pool that is pinned to its last good profile, retry starts a rollout at once. A status that does not show
-    // this rollout yet may be old, so the wait goes on.
+    // For a pool that is pinned to its last good profile, retry starts a rollout. The status may not show this rollout
+    // until `staleMs` have passed, so the wait goes on until then.
     return isPinned(before) && !isOld ? undefined : { row };
   }
   const isFresh = isOld || changedSince(before, row);
@@ -97,7 +100,8 @@ function stateAfter(name: CommandName, row: PoolRow): "There" | "NotYet" | "Fail
   return verdict === "Ready" ? "There" : "Failed";
 }
 
-// Returns whether a pool was rolled back. A retry then starts no rollout, and only allows the failed change again.
+// Returns whether a pool was rolled back. Unless the pool is pinned to its last good profile, retry then starts no
+// rollout, and only ends the quarantine of the failed change.
 function isBack(row: PoolRow): boolean {
   const { left, phase } = row.status ?? {};
   return Boolean(left) && phase !== "Halted" && verdictOf(row) === "Failed";

@@ -1,5 +1,10 @@
 /** `ostler ca`: shows which CAs the machines of pools trust. */
+import type { Kube } from "../../activities/kube/client.ts";
+import { nodePools } from "../../activities/kube/node_pools.ts";
+import { ifFound } from "../../activities/kube/status.ts";
+import { scalingGroups } from "../../activities/kube/update_kinds.ts";
 import { casIn } from "../../activities/status/ca_bundle.ts";
+import { ifAllowed, listAll } from "../connect/cluster.ts";
 import type { World } from "../connect/world.ts";
 import { Refusal } from "../failure.ts";
 import { styled, type Terminal } from "../terminal.ts";
@@ -11,7 +16,7 @@ import { plainTable } from "../view/plain_table.ts";
 import { trustFaults } from "../view/trust_text.ts";
 import { type ClusterTrust, clusterTrust, type TrustRow } from "./ca_trust.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
-import { type Chosen, chosenBy, noPools, poolName, readRows } from "./pools.ts";
+import { type Chosen, chosenBy, hasGroups, noPools, poolName, readRows } from "./pools.ts";
 
 export interface CaFlags extends ClusterFlags {
   output: Format;
@@ -23,12 +28,13 @@ export interface CaFlags extends ClusterFlags {
 
 /**
  * Prints a line per selected pool, by default for all pools of the cluster. Returns exit code 0 if all machines trust
- * exactly the present CAs, else 1.
+ * exactly the cluster's present CAs, else 1.
  */
 export async function showCaTrust(terminal: Terminal, world: World, flags: CaFlags): Promise<number> {
   const cluster = await world.cluster();
   const isWhole = [flags.pool, flags.namespace, flags.selector].every((flag) => flag === undefined) && !flags.all;
   const chosen = chosenBy(isWhole ? { ...flags, allNamespaces: true } : flags, cluster, true);
+  if (!flags.givenOnly && chosen.kind === "many") await needOtherKinds(cluster.kube, chosen);
   const found = await readRows(cluster, chosen);
   const rows = found.filter(({ pool }) => !flags.givenOnly || pool.kind === undefined);
   // Exit code 0 means to scripts that the rotation is complete, so a selection without a pool is refused.
@@ -43,6 +49,29 @@ export async function showCaTrust(terminal: Terminal, world: World, flags: CaFla
     terminal.out(`\n${[...lines, conclusion(trust, isComplete)].join("\n")}\n`);
   }
   return isComplete ? 0 : 1;
+}
+
+/**
+ * Throws Refusal if the user may not list NodePools or ScalingGroups: such pools would be missing, and without them the
+ * rotation could count as complete.
+ */
+async function needOtherKinds(kube: Kube, { labelSelector, namespace }: Chosen & { kind: "many" }): Promise<void> {
+  const labelled = labelSelector === undefined ? {} : { labelSelector };
+  const inNamespace = namespace === undefined ? labelled : { ...labelled, namespace };
+  const lists = [
+    { kind: "NodePools", list: () => listAll(kube, nodePools, inNamespace) },
+    ...(hasGroups(namespace) ? [{ kind: "ScalingGroups", list: () => listAll(kube, scalingGroups, labelled) }] : []),
+  ];
+  for (const { kind, list } of lists) {
+    // A cluster without the CRD has no pool of this kind.
+    const found = await ifAllowed(ifFound(list()).then((items = []) => items));
+    if (found !== undefined) continue;
+    throw new Refusal(
+      `Failed to check what machines trust: you are not allowed to list ${kind} ${
+        namespace === undefined ? "in all namespaces" : `in namespace "${namespace}"`
+      }; to omit pools whose CAs Ostler does not provide, give --given-only`,
+    );
+  }
 }
 
 async function readBundle(terminal: Terminal, file: string): Promise<string> {

@@ -8,6 +8,7 @@ import type { Terminal } from "../terminal.ts";
 import { moment } from "../view/durations.ts";
 import { machineParagraph } from "../view/machine_paragraph.ts";
 import { asData, type Format } from "../view/output.ts";
+import { printable } from "../view/printable.ts";
 import { wrapped } from "../view/wrapped.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
 import { explainNode } from "./explain_node.ts";
@@ -114,8 +115,10 @@ async function explainMachine(
   return 0;
 }
 
+// A paragraph has texts of other systems, such as Events and conditions of nodes.
 function shown(terminal: Terminal, text: string): string {
-  return terminal.isWatched ? wrapped(text, terminal.columns?.() || 80) : text;
+  const safe = printable(text, Infinity);
+  return terminal.isWatched ? wrapped(safe, terminal.columns?.() || 80) : safe;
 }
 
 // Returns why no machine has this name, with the machine's replacement or last Event if known: users often name a
@@ -131,7 +134,10 @@ async function missing(
   if (last !== undefined) {
     const when = moment(last.at, world.now());
     return new Refusal(
-      `Machine "${name}" no longer exists; its last Event, at ${when}: ${last.reason}: ${last.message}`,
+      printable(
+        `Machine "${name}" no longer exists; its last Event, at ${when}: ${last.reason}: ${last.message}`,
+        2_000,
+      ),
     );
   }
   if (await ifAllowed(ifFound(cluster.kube.core.readNode({ name }))) !== undefined) {

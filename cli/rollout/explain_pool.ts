@@ -26,7 +26,9 @@ export async function explainPool(world: World, { pool, raw, status }: PoolRow):
 
 function stateText({ pool, status }: { pool: PoolRow["pool"]; status: RolloutStatus | undefined }): string[] {
   const name = `Pool "${pool.namespace}/${pool.name}"`;
-  if (status === undefined) return [`${name} has no rollout yet; the controller starts one when it runs.`];
+  if (status === undefined) {
+    return [`${name} has no rollout yet; Ostler's controller starts a rollout as soon as the controller runs.`];
+  }
   const { phase, reason, message, updated } = status;
   const blocked = conditionOf(status, "Blocked");
   const isOther = blocked?.status === "True" && blocked.message !== message;

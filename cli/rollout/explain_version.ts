@@ -25,7 +25,7 @@ export async function explainVersion(cluster: NamedCluster, name: string): Promi
   const wanted = version === "" ? "no Kubernetes version" : `Kubernetes "${printable(version, 60)}"`;
   const text = [
     `NodeVersion "${name}" asks for image "${printable(imageVersion || image)}" and ${wanted}.`,
-    ready.reason === "" ? "No worker has evaluated it yet." : conditionText("Ready", ready),
+    ready.reason === "" ? "Ostler's worker has not evaluated the NodeVersion yet." : conditionText("Ready", ready),
     ...(upgraded ? [conditionText("KubernetesUpgraded", upgraded)] : []),
     ...(explanation ? [`That means: ${explanation.means} ${explanation.next} To do: ${explanation.todo}`] : []),
   ].join(" ");

@@ -5,7 +5,7 @@ import { duration } from "../view/durations.ts";
 import { asData, type Format } from "../view/output.ts";
 import { plainTable } from "../view/plain_table.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
-import type { HistoryRow, PoolRow } from "./pool_row.ts";
+import { type HistoryRow, type PoolRow, wholeHistory } from "./pool_row.ts";
 import { chosenBy, noPools, poolName, readRows } from "./pools.ts";
 
 const longestReason = 60;
@@ -20,7 +20,7 @@ export async function showHistory(
   const cluster = await world.cluster();
   const chosen = chosenBy(flags, cluster, true);
   const rows = await readRows(cluster, chosen);
-  const items = rows.map(({ pool, status }) => ({ ...pool, history: [...status?.history ?? []].reverse() }));
+  const items = rows.map((row) => ({ ...row.pool, history: wholeHistory(row).reverse() }));
   const data = asData(flags.output, chosen.kind === "one" ? items[0] : { items });
   if (data !== undefined) {
     terminal.out(data);

@@ -5,6 +5,8 @@ import { TimedOut, Unreachable } from "../failure.ts";
 import { styled, type Terminal } from "../terminal.ts";
 import { clockSeconds, parseDuration, type Patience, patienceOf } from "../view/durations.ts";
 import { asData, asStream, type Format } from "../view/output.ts";
+import { printable } from "../view/printable.ts";
+import { checkHome } from "./check_home.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
 import { chosenBy, poolName, readRow } from "./pools.ts";
 import { type Line, Story } from "./story.ts";
@@ -31,8 +33,10 @@ export async function showLogs(terminal: Terminal, world: World, flags: LogsFlag
   const cluster = await world.cluster();
   const chosen = chosenBy(flags, cluster, false);
   if (chosen.kind !== "one") throw new UsageError("Failed to show the logs of several pools: name exactly one pool");
-  const { pool } = await readRow(cluster, chosen.pool);
+  const row = await readRow(cluster, chosen.pool);
+  const { pool } = row;
   const engine = await world.engine().catch((error: unknown) => withoutEngine(terminal, error));
+  if (engine) checkHome("show the steps of", [row], await engine.home());
   const story = new Story(world, { pool, engine, tail, from, waits: flags.waits === true });
   const tell = async (): Promise<number> => {
     const lines = await story.look();
@@ -104,7 +108,8 @@ function print(terminal: Terminal, { lines, format, now, stream }: Printing): vo
   terminal.out(lines.map((line) => `${lineText(terminal, line, now)}\n`).join(""));
 }
 
+// Events, and the failures of steps, have texts of other systems, which could forge lines or control the terminal.
 function lineText(terminal: Terminal, { at, kind, message, warning }: Line, now: number): string {
   const colour = warning ? "yellow" : kind === "command" ? "cyan" : kind === "event" ? "bold" : "gray";
-  return `${clockSeconds(at, now)}  ${kind.padEnd(7)}  ${styled(terminal, colour, message)}`;
+  return `${clockSeconds(at, now)}  ${kind.padEnd(7)}  ${styled(terminal, colour, printable(message, Infinity))}`;
 }

@@ -1,6 +1,6 @@
 /** NodeVersions with their desired image, released stage and groups, and the certificates of their control planes. */
 import { type CertificateRecord, recordsIn } from "../../activities/status/certificate_record.ts";
-import { releasedStage } from "../../activities/node_version/version_release.ts";
+import { askedBy, hashOf, releasedStage } from "../../activities/node_version/version_release.ts";
 import { NodeVersion, nodeVersions } from "../../activities/kube/update_kinds.ts";
 import { ifAllowed, listAll, type NamedCluster } from "../connect/cluster.ts";
 import { Refusal } from "../failure.ts";
@@ -18,10 +18,15 @@ export interface VersionRow {
   components: string;
   /** The condition Ready; its fields are empty before the first evaluation. */
   ready: { status: string; reason: string; message: string };
-  /** The last stage whose scaling groups may take the NodeVersion; undefined if no stage may yet. */
+  /**
+   * The last stage to whose scaling groups the NodeVersion is released; undefined if it is released to no stage yet.
+   */
   released: Stage | undefined;
   groups: Record<Stage, PoolRow[]>;
-  /** The wanted Kubernetes version, "" for none; `upgraded` is missing until a worker has read the control planes. */
+  /**
+   * The wanted Kubernetes version, "" for none; `upgraded` is missing until Ostler's worker has read the control
+   * planes.
+   */
   kubernetes: { version: string; upgraded?: { status: string; reason: string; message: string } };
   /** Certificates of the control planes; empty without any. */
   certificates: CertificateRecord[];
@@ -37,6 +42,21 @@ export async function readVersions(cluster: NamedCluster, rows: readonly PoolRow
   const followed = new Set(rows.flatMap(({ follows }) => follows?.version ?? []));
   if (followed.size === 0) return [];
   return (await allVersions(cluster, rows)).filter(({ name }) => followed.has(name));
+}
+
+/**
+ * Returns the rows, with the hash of the target that their NodeVersion now asks for; unchanged if the user may not read
+ * NodeVersions, or the NodeVersion does not exist.
+ */
+export async function withTargets({ kube }: NamedCluster, rows: readonly PoolRow[]): Promise<PoolRow[]> {
+  if (!rows.some(({ follows }) => follows)) return [...rows];
+  const objects = await ifAllowed(listAll(kube, nodeVersions)) ?? [];
+  const versions = objects.flatMap((object) => NodeVersion.safeParse(object).data ?? []);
+  const hashes = new Map(versions.map((version) => [version.metadata.name, hashOf(askedBy(version))]));
+  return rows.map((row) => {
+    const target = hashes.get(row.follows?.version ?? "");
+    return row.follows && target !== undefined ? { ...row, follows: { ...row.follows, target } } : row;
+  });
 }
 
 /**

@@ -10,6 +10,7 @@ import { type FieldPath, placeText, readObjects } from "../yaml_file.ts";
 import { unheldAutoscaler } from "../../activities/kube/seen_autoscaler.ts";
 import { scalingGroups } from "../../activities/kube/update_kinds.ts";
 import { abreast, ifFound } from "../../activities/kube/status.ts";
+import { checkHome } from "./check_home.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
 import { type Planned, plannedFor, plannedForFile, type PlanPlace } from "./planned.ts";
 import { plannedForNodePool } from "./planned_node_pool.ts";
@@ -137,7 +138,7 @@ async function planOfFile(
   }
 }
 
-// A worker plans scaling groups, because only workers can read the machines in a cloud.
+// Ostler's worker plans scaling groups, because only that process can read the machines in a cloud.
 
 /**
  * Returns the plan of a scaling group for its NodeVersion; the plan is blocked if the NodeVersion is not released to
@@ -150,8 +151,10 @@ async function plannedForGroup({ cluster, engine }: PlanPlace, row: PoolRow): Pr
     await needVersion(cluster, follows?.version ?? "", [row]),
     (await findRules(cluster.kube, { metadata }, Date.now())).rules,
   ];
-  const made = await (await engine()).plan(pool);
-  // A version that all groups already run needs no release.
+  const worker = await engine();
+  checkHome("plan", [row], await worker.home());
+  const made = await worker.plan(pool);
+  // A NodeVersion that all groups already run needs no release.
   const mayBegin = version.released === follows?.stage || version.ready.status === "True";
   const waits = mayBegin ? [] : [`NodeVersion "${version.name}" is not released to this group yet`];
   const plan = { ...made, blocked: [...waits, ...made.blocked] };

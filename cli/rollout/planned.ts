@@ -1,4 +1,4 @@
-/** Plans a pool as its run would, from the current state. */
+/** Plans the rollout of a pool as the workflow run of the pool would, from the current state. */
 import { z } from "zod";
 import { imageOf, kubeletOf, surgeOf } from "../../activities/kube/machine_deployment.ts";
 import { MachineDeployment, machineDeployments } from "../../activities/kube/resources.ts";
@@ -41,12 +41,15 @@ export interface Planned {
   warnings?: string[];
 }
 
-/** The inputs of a plan: the cluster, the namespace of profiles in the workers' settings, and access to Temporal. */
+/**
+ * The inputs of a plan: the cluster, the namespace of profiles and configs, as set on Ostler's worker, and access to
+ * Temporal.
+ */
 export interface PlanPlace {
   cluster: NamedCluster;
   profileNamespace: string;
-  /** Connects to Temporal, so that a worker plans the pools whose machines only workers can read. */
-  engine: () => Promise<Pick<Engine, "plan">>;
+  /** Connects to Temporal, so that Ostler's worker plans the pools whose machines only that process can read. */
+  engine: () => Promise<Pick<Engine, "home" | "plan">>;
 }
 
 /** Returns the plan for the current MachineDeployment; throws Refusal if it was deleted. */
@@ -109,12 +112,12 @@ function fileDeployment(value: unknown, usual: string): { kind: PoolKind; given:
   return { kind, given: MachineDeployment.parse(whole, { error: inWords }) };
 }
 
-/** A hash that no machine's template has, because the API server does not know this template. */
+/** Replaces the hashes of a template that is not applied yet; no machine has this value as its template hash. */
 const unapplied = "not-applied";
 
 function desiredOf(given: MachineDeployment, present: Desired | undefined, isChanged: boolean): Desired {
   const { spec } = given;
-  // Fields that the file leaves out keep their value.
+  // Fields that the file leaves out keep their value in the cluster.
   const replicas = spec.replicas ?? present?.replicas ?? 1;
   const own = {
     replicas,

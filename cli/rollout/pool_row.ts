@@ -3,6 +3,7 @@ import { z } from "zod";
 import { Metadata } from "../../activities/kube/resources.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { inCluster } from "../connect/cluster_name.ts";
+import { printableFields } from "../view/printable.ts";
 import { withKind } from "./scaling_groups.ts";
 
 // The Rollout may be of an older or newer version than this command, so fields that are missing or invalid are left
@@ -109,12 +110,16 @@ export interface PoolRow {
   /** The generation of the pool's object. */
   generation: number;
   replicas: number;
-  /** The NodeVersion that a scaling group follows, and its stage. */
-  follows?: { version: string; stage: "ControlPlane" | "Workers" };
+  /**
+   * The NodeVersion that a scaling group follows, and its stage; `target` is the hash of the target that the NodeVersion
+   * asks for, if it was read.
+   */
+  follows?: { version: string; stage: "ControlPlane" | "Workers"; target?: string };
   /** Creation time of the Rollout, in RFC 3339. */
   createdAt?: string;
   /** The unparsed status of the Rollout, for `-o json`. */
   raw?: unknown;
+  /** The status with printable texts, because many of them are from other systems. */
   status?: RolloutStatus;
 }
 
@@ -142,10 +147,15 @@ export function poolRow(deployment: unknown, rollout: unknown, cluster = ""): Po
   if (found === undefined) return row;
   row.createdAt = found.metadata.creationTimestamp;
   if (found.status === undefined || found.status === null) return row;
-  const status = RolloutStatus.parse(found.status);
+  const status = printableFields(RolloutStatus.parse(found.status));
   // The objects of scaling groups and NodePools do not have their number of machines, so it comes from the Rollout.
   const replicas = pool.kind !== undefined ? status.replicas : row.replicas;
   return { ...row, replicas, raw: found.status, status };
+}
+
+/** Returns the history of a pool, oldest first, with complete texts, for `-o json`. */
+export function wholeHistory({ raw }: PoolRow): HistoryRow[] {
+  return RolloutStatus.shape.history.parse((raw as { history?: unknown } | null | undefined)?.history);
 }
 
 /** Returns a condition by type; undefined if it is not reported. */

@@ -109,13 +109,17 @@ async function readMany(
     ifFound(listAll(kube, rollouts, place)),
   ]);
   const byKey = new Map((reports ?? []).map((one) => [keyOf(one), one]));
-  const isThere = where.namespace === undefined || where.namespace === groupsNamespace;
-  const groups = isThere ? await listGroups(kube, where.labelSelector) : [];
+  const groups = hasGroups(where.namespace) ? await listGroups(kube, where.labelSelector) : [];
   const nodes = await listNodePools(kube, where);
   const rows = [...deployments, ...groups, ...nodes].flatMap((one) => poolRow(one, byKey.get(keyOf(one)), name) ?? []);
   return rows.sort((a, b) =>
     a.pool.namespace.localeCompare(b.pool.namespace) || a.pool.name.localeCompare(b.pool.name)
   );
+}
+
+/** Returns whether the pools of scaling groups are in the namespace; undefined is all namespaces. */
+export function hasGroups(namespace: string | undefined): boolean {
+  return namespace === undefined || namespace === groupsNamespace;
 }
 
 /** Returns the end of a message about an empty selection. */
@@ -136,13 +140,21 @@ function keyOf(object: unknown): string {
   return `${namespace}/${name}`;
 }
 
+/** Returns kind and name of a pool's object, and the namespace of its Events. */
+export function objectOfEvents(pool: PoolRef): { kind: PoolKind; namespace: string; name: string } {
+  const object = objectOf(pool);
+  // Events about an object without a namespace are in namespace default (client-go).
+  return { ...object, namespace: object.kind === "ScalingGroup" ? "default" : pool.namespace };
+}
+
 /** The kind and the name of a pool's object. */
 function objectOf(pool: PoolRef): { kind: PoolKind; name: string } {
   const { kind = "MachineDeployment", name } = pool;
   return { kind, name: groupOfPool(pool) ?? (kind === "NodePool" ? nodePoolOf(pool) : undefined) ?? name };
 }
 
-function objectText(pool: PoolRef): string {
+/** Returns the kind and the name of a pool's object, for messages. */
+export function objectText(pool: PoolRef): string {
   const { kind, name } = objectOf(pool);
   return kind === "ScalingGroup" ? `${kind} "${name}"` : `${kind} "${pool.namespace}/${name}"`;
 }

@@ -60,6 +60,7 @@ export async function recreateOutdated(terminal: Terminal, world: World, flags: 
   const wanted = planned.filter(({ plan }) => plan !== undefined);
   if (wanted.length === 0 || flags.dryRun) return Math.max(...codes);
   await confirm(terminal, wanted.length, flags);
+  terminal.seeThrough?.();
   await abreast(atOnce, wanted, (one) =>
     attempt(one, async () => {
       const outcome = await requestRecreation(cluster.kube, { ...one, now: world.now() });

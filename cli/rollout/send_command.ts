@@ -8,6 +8,7 @@ import type { Command } from "../../workflows/commands/messages.ts";
 import { type Patience, patienceOf } from "../view/durations.ts";
 import { abreast } from "../../activities/kube/status.ts";
 import { awaitEffects, type Ended } from "./await_effect.ts";
+import { checkHome } from "./check_home.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
 import { findMachine, noMachine } from "./find_machine.ts";
 import type { PoolRow } from "./pool_row.ts";
@@ -23,7 +24,7 @@ export interface SendFlags extends ClusterFlags {
   full?: boolean;
 }
 
-/** Milliseconds to wait for an answer, which comes at once if a worker runs. */
+/** Milliseconds to wait for an answer; while Ostler's worker runs, it answers almost immediately. */
 const answerMs = 30_000;
 /** Pools that get the command concurrently. */
 const atOnce = 10;
@@ -43,7 +44,6 @@ export async function sendCommand(
   if (name === "approve") checkPlan(terminal, flags, chosen);
   const rows = await readRows(cluster, chosen);
   if (rows.length === 0) throw new Refusal(`Failed to ${name}: ${noPools(chosen)}`);
-  if (name === "abort") await confirm(terminal, rows, flags);
   return await sendToAll(terminal, world, { name, flags, patience, rows, machine: undefined });
 }
 
@@ -75,7 +75,10 @@ interface Sending {
 // All pools get the command before the wait for any of them begins.
 async function sendToAll(terminal: Terminal, world: World, sending: Sending): Promise<number> {
   const { name, flags, patience, rows } = sending;
-  const sent = { ...sending, by: await world.whoAsks(), engine: await world.engine() };
+  const [by, engine] = await Promise.all([world.whoAsks(), world.engine()]);
+  checkHome(name, rows, await engine.home());
+  if (name === "abort") await confirm(terminal, rows, flags);
+  const sent = { ...sending, by, engine };
   const codes = await abreast(atOnce, rows, (row) => sendToOne(terminal, sent, row));
   const taken = rows.filter((_, index) => codes[index] === 0);
   if (flags.wait === true) {

@@ -7,6 +7,7 @@ import { type ClusterEvent, eventsAbout } from "../connect/cluster.ts";
 import type { Engine, Step } from "../connect/engine.ts";
 import type { World } from "../connect/world.ts";
 import { duration } from "../view/durations.ts";
+import { objectOfEvents } from "./pools.ts";
 
 /** One Event, step or command, as a line of output. */
 export interface Line {
@@ -53,7 +54,7 @@ export class Story {
     const { pool, from, tail } = this.telling;
     const { kube } = await this.world.cluster();
     const [events, steps] = await Promise.all([
-      eventsAbout(kube, { kind: "MachineDeployment", ...pool }),
+      eventsAbout(kube, objectOfEvents(pool)),
       this.#steps(),
     ]);
     const lines = [...events.map(eventLine), ...steps.map(stepLine)].sort((a, b) => orderOf(a) - orderOf(b));

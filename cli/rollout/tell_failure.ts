@@ -1,5 +1,6 @@
 import { exitCodeOf, isForeseen } from "../failure.ts";
 import type { Terminal } from "../terminal.ts";
+import { printableLines } from "../view/printable.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { poolName } from "./pools.ts";
 
@@ -14,6 +15,6 @@ export function tellFailure(terminal: Terminal, about: PoolRef | undefined, erro
 
 // An unforeseen error is printed with its stack, for developers.
 function textOf(error: unknown): string {
-  if (isForeseen(error)) return error.message;
+  if (isForeseen(error)) return printableLines(error.message);
   return error instanceof Error ? error.stack ?? error.message : String(error);
 }

@@ -5,17 +5,29 @@ export type Verdict = "UnderWay" | "Ready" | "Failed";
 
 /**
  * Returns "Failed" if the rollout is halted, rolled back or aborted, and "Ready" if condition Ready is True. Returns
- * "UnderWay" otherwise, and always until the Rollout shows the current generation of the MachineDeployment.
+ * "UnderWay" otherwise, and always until the Rollout shows the current generation of the MachineDeployment; a scaling
+ * group is "Ready" only with the target of its NodeVersion.
  */
-export function verdictOf({ generation, status }: PoolRow): Verdict {
+export function verdictOf(row: PoolRow): Verdict {
+  const { generation, status } = row;
   if (status === undefined || status.observedGeneration < generation) return "UnderWay";
   if (["Halted", "RolledBack", "Aborted"].includes(status.phase)) return "Failed";
-  return conditionOf(status, "Ready")?.status === "True" ? "Ready" : "UnderWay";
+  return conditionOf(status, "Ready")?.status === "True" && awaitedVersion(row) === undefined ? "Ready" : "UnderWay";
+}
+
+/**
+ * Returns the NodeVersion whose present target the rollout of a scaling group does not have yet; undefined if it has
+ * it, or the target was not read. A changed NodeVersion does not change the generation of its groups.
+ */
+export function awaitedVersion({ follows, status }: PoolRow): string | undefined {
+  const isBehind = follows?.target !== undefined && status?.targetTemplateHash !== follows.target;
+  return isBehind ? follows.version : undefined;
 }
 
 /** Returns a text of the fields whose changes `status -w` prints: a pool is printed again when this text changes. */
-export function newsKey({ status }: PoolRow): string {
+export function newsKey(row: PoolRow): string {
+  const { status } = row;
   if (status === undefined) return "";
   const { phase, message, updated, failedMachines, blockedReason, wave, paused } = status;
-  return JSON.stringify([phase, message, updated, failedMachines, blockedReason, wave, paused]);
+  return JSON.stringify([phase, message, updated, failedMachines, blockedReason, wave, paused, awaitedVersion(row)]);
 }

@@ -10,7 +10,9 @@ import { asStream } from "../view/output.ts";
 import { conditionOf, type PoolRow } from "./pool_row.ts";
 import { chosenBy, noPools, poolName, readRows } from "./pools.ts";
 import { rowData, type StatusFlags } from "./status_command.ts";
-import { newsKey, verdictOf } from "./verdict.ts";
+import { UsageError } from "../usage_error.ts";
+import { versionNamed, withTargets } from "./node_versions.ts";
+import { awaitedVersion, newsKey, verdictOf } from "./verdict.ts";
 import type { PoolRef, Progress } from "../../workflows/contracts/mod.ts";
 import type { Engine } from "../connect/engine.ts";
 
@@ -21,12 +23,20 @@ const lookMs = 1_000;
  * and TimedOut after --timeout.
  */
 export async function watchStatus(terminal: Terminal, world: World, flags: StatusFlags): Promise<number> {
+  const version = versionNamed(flags.pool);
+  if (version !== undefined) {
+    throw new UsageError(
+      `Failed to watch NodeVersion "${version}": only rollouts of pools can be watched; ` +
+        `run \`kubectl wait --for=condition=Ready nodeversion/${version}\``,
+    );
+  }
   const patience = patienceOf(flags);
   const cluster = await world.cluster();
   const chosen = chosenBy(flags, cluster, true);
+  const read = async (): Promise<PoolRow[]> => await withTargets(cluster, await readRows(cluster, chosen));
   const since = world.now();
   const display = displayOn(terminal, flags);
-  let rows = await readRows(cluster, chosen);
+  let rows = await read();
   if (rows.length === 0) throw new Refusal(`Failed to watch: ${noPools(chosen)}`);
   const [first] = rows;
   const feed = rows.length === 1 && first ? new ProgressFeed(world, first.pool) : undefined;
@@ -41,7 +51,7 @@ export async function watchStatus(terminal: Terminal, world: World, flags: Statu
     if (patience.ms > 0 && world.now() - since >= patience.ms) throw timedOut(rows.filter(isOpen), patience.text);
     await world.sleep(lookMs);
     try {
-      rows = await readRows(cluster, chosen);
+      rows = await read();
       trouble = undefined;
     } catch (error) {
       trouble = passingFailure(cluster.server, error).message;
@@ -74,7 +84,10 @@ export function endText({ pool, status }: PoolRow): string {
 
 /** Returns the failure of a wait after its timeout, with the state of open rollouts. */
 export function timedOut(open: readonly PoolRow[], timeout: string): TimedOut {
-  const told = open.slice(0, 3).map(({ pool, status }) => {
+  const told = open.slice(0, 3).map((row) => {
+    const { pool, status } = row;
+    const version = awaitedVersion(row);
+    if (version !== undefined) return `"${poolName(pool)}" waits for NodeVersion "${version}"`;
     const { phase = "without a rollout", updated = "" } = status ?? {};
     return `"${poolName(pool)}" is ${phase}${updated === "" ? "" : ` with ${updated} updated`}`;
   });

@@ -11,7 +11,7 @@ export function addSetup(program: Command, { terminal, end, inWorld }: Wiring): 
     .summary("prepare Temporal, and check Kubernetes permissions")
     .description(
       "create missing search attributes and the namespace in Temporal, check the permissions of the processes in " +
-        "Kubernetes, and print one line for each; of existing objects, change only the retention, with --retention",
+        "Kubernetes, and print one line for each; leave existing objects unchanged, except the retention if --retention is given",
     )
     .option("--retention <duration>", "retention of ended workflows, such as 7d")
     .option("--dry-run", "show the steps without writing anything")

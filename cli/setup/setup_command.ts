@@ -5,6 +5,7 @@ import type { Terminal } from "../terminal.ts";
 import { UsageError } from "../usage_error.ts";
 import { parseDuration } from "../view/durations.ts";
 import { asData, type Format } from "../view/output.ts";
+import { printable } from "../view/printable.ts";
 import { ensureNamespace } from "./namespace_step.ts";
 import { checkRights } from "./rights_step.ts";
 import type { Manner, Step } from "./step.ts";
@@ -33,7 +34,7 @@ export async function setUp(terminal: Terminal, world: World, flags: SetupFlags)
   const steps: Step[] = [];
   const tell = (step: Step): void => {
     steps.push(step);
-    if (flags.output === "table") terminal.out(`${step.about}: ${step.message}\n`);
+    if (flags.output === "table") terminal.out(`${printable(`${step.about}: ${step.message}`, Infinity)}\n`);
   };
   await prepareTemporal(world, { ...retention, dryRun: flags.dryRun === true }, tell);
   if (flags.rights) await lookAtRights(world, flags, tell);
@@ -65,7 +66,8 @@ function openFrontend({ address }: Server): Step {
   return { about: "access to Temporal", outcome: "Warned", message };
 }
 
-// Temporal can be prepared without Kubernetes, so a cluster that no flag names may be unreachable.
+// Setup can prepare Temporal without Kubernetes. So an unreachable cluster is a failure only if a flag names the
+// cluster.
 async function lookAtRights(world: World, flags: SetupFlags, tell: (step: Step) => void): Promise<void> {
   const { systemNamespace: system, profileNamespace: profiles } = flags;
   try {

@@ -56,10 +56,10 @@ export function kubernetesLines(
     ...conditionLines(terminal, version),
     ["workers", workersText(row)],
     ...row.skew.map(({ severity, message }): Titled => {
-      return ["skew", styled(terminal, severity === "Error" ? "red" : "yellow", message)];
+      return ["skew", styled(terminal, severity === "Error" ? "red" : "yellow", printable(message, longest))];
     }),
     ...etcdLines(terminal, row),
-    ...row.missing.map((each): Titled => ["unknown", styled(terminal, "yellow", `you may not ${each}`)]),
+    ...row.missing.map((each): Titled => ["unknown", styled(terminal, "yellow", `you are not allowed to ${each}`)]),
   ];
   return [...titledLines(terminal, lines), ...tableLines(terminal, version, { row, most })];
 }
@@ -68,7 +68,9 @@ function versionText({ kubernetes: { version } }: VersionRow, { recorded }: Kube
   const wanted = wantedText(version);
   if (recorded === undefined) return `${wanted}, and the version of the cluster is unknown`;
   if (recorded === "") return `${wanted}, and kubeadm recorded no version of the cluster`;
-  return version === recorded ? `${wanted}, and kubeadm recorded it` : `${wanted}, kubeadm recorded ${recorded}`;
+  return version === recorded
+    ? `${wanted}, and kubeadm recorded it`
+    : `${wanted}, kubeadm recorded ${printable(recorded, 60)}`;
 }
 
 function conditionLines(terminal: Terminal, { name, kubernetes: { upgraded } }: VersionRow): Titled[] {
@@ -89,7 +91,7 @@ function workersText({ workers, controlPlanes = [] }: KubernetesRow): string {
   const { nodes, oldest, newest } = workers;
   if (nodes === 0) return "none";
   const count = counted(nodes, "node");
-  if (oldest === "") return `${count} with unknown kubelets`;
+  if (oldest === "") return `${count}; at least one kubelet has an unknown version`;
   const versions = oldest === newest ? `kubelet ${oldest}` : `kubelets ${oldest} to ${newest}`;
   const behind = Math.max(0, ...controlPlanes.map(({ apiServer }) => minorsAbove(oldest, apiServer)));
   const isKnown = controlPlanes.some(({ apiServer }) => apiServer !== "");
@@ -98,7 +100,7 @@ function workersText({ workers, controlPlanes = [] }: KubernetesRow): string {
   return `${count} with ${versions}, ${skew} than the API servers`;
 }
 
-// The state of etcd as a Rollout reported it, because only a worker can query the members.
+// The state of etcd as a Rollout reported it, because only Ostler's worker can query the members.
 
 function etcdLines(terminal: Terminal, { etcd, controlPlanes }: KubernetesRow): Titled[] {
   if (!etcd) {
@@ -160,7 +162,7 @@ function rowOf(terminal: Terminal, plane: PlaneRow, isWide: boolean): string[] {
   return [
     printable(node, 253),
     printable(kubelet, 40) || "?",
-    components || "?",
+    printable(components, 60) || "?",
     memberText(terminal, etcd),
     ...(isWide ? [printable(etcd?.version ?? "", 40) || "?"] : []),
     isReady ? "yes" : styled(terminal, "red", "no"),

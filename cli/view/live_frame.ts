@@ -1,7 +1,7 @@
 /** One frame of the live view of `ostler status -w`. */
 import type { Progress } from "../../workflows/contracts/mod.ts";
 import type { PoolRow } from "../rollout/pool_row.ts";
-import { verdictOf } from "../rollout/verdict.ts";
+import { awaitedVersion, verdictOf } from "../rollout/verdict.ts";
 import { styled, type Terminal } from "../terminal.ts";
 import { clockSeconds, duration, etaText, localTimes } from "./durations.ts";
 import { phaseText, poolColumns } from "./pool_columns.ts";
@@ -50,12 +50,19 @@ function manyPools(terminal: Terminal, { rows, now, since }: Frame, screen: Scre
   ].map((line) => cutLine(line, screen.columns));
 }
 
-function headline(terminal: Terminal, { pool, status }: PoolRow, { now, since }: Frame): string {
+function waitingText(row: PoolRow): string {
+  const version = awaitedVersion(row);
+  return version === undefined ? "" : `waiting for NodeVersion "${version}"`;
+}
+
+function headline(terminal: Terminal, row: PoolRow, { now, since }: Frame): string {
+  const { pool, status } = row;
   const name = styled(terminal, "bold", `${pool.namespace}/${pool.name}`);
   if (status === undefined) return name;
   const parts = [
     phaseText(terminal, status.phase),
     status.updated,
+    waitingText(row),
     status.wave === "" ? "" : `wave ${status.wave}`,
     status.failedMachines > 0 ? styled(terminal, "red", `${status.failedMachines} failed`) : "",
     `elapsed ${duration((now - since) / 1000)}`,
@@ -65,7 +72,8 @@ function headline(terminal: Terminal, { pool, status }: PoolRow, { now, since }:
 }
 
 /** Returns the present status of a pool as one line, for output without a terminal. */
-export function newsLine({ pool, status }: PoolRow, now: number): string {
+export function newsLine(row: PoolRow, now: number): string {
+  const { pool, status } = row;
   const head = `${clockSeconds(now, now)} ${pool.namespace}/${pool.name}`;
   if (status === undefined) return `${head} no rollout yet\n`;
   const parts = [
@@ -75,6 +83,7 @@ export function newsLine({ pool, status }: PoolRow, now: number): string {
     status.failedMachines > 0 ? `${status.failedMachines} failed` : "",
     status.paused ? "paused" : "",
     status.blockedReason === "" ? "" : `blocked: ${status.blockedReason}`,
+    waitingText(row),
   ];
   return `${head} ${parts.filter(Boolean).join(", ")}: ${localTimes(status.message, now)}\n`;
 }

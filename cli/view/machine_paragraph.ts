@@ -24,7 +24,11 @@ function whatIsDone(facts: MachineFacts): string[] {
   const { row, member } = facts;
   if (row === undefined) return ["No MachineDeployment owns it, so no rollout replaces it."];
   const { status } = row;
-  if (status === undefined) return ["No rollout of its pool has started yet; the controller starts one when it runs."];
+  if (status === undefined) {
+    return [
+      "No rollout of its pool has started yet; Ostler's controller starts a rollout as soon as the controller runs.",
+    ];
+  }
   const underway = status.underway.find(({ machine }) => machine === member.id);
   if (underway !== undefined) return underwayText(facts, underway);
   if (member.phase === "Leaving") return leavingText(facts);

@@ -5,6 +5,7 @@ import { changeText } from "./change_text.ts";
 import { counted } from "../../workflows/policy/counted.ts";
 import { duration, range } from "./durations.ts";
 import { plainTable } from "./plain_table.ts";
+import { printable } from "./printable.ts";
 
 interface PlanShape {
   /** Whether to name every machine, instead of the first few. */
@@ -21,9 +22,9 @@ const named = 4;
  */
 export function planText(terminal: Terminal, planned: Planned, shape: PlanShape): string {
   const { pool, plan, change } = planned;
-  const head = styled(terminal, "bold", `${pool.namespace}/${pool.name}: ${summary(planned)}`);
+  const head = styled(terminal, "bold", printable(`${pool.namespace}/${pool.name}: ${summary(planned)}`, Infinity));
   const waves = wavesTable(planned, shape);
-  const facts = plainTable(factsOf(planned, shape));
+  const facts = plainTable(factsOf(planned, shape).map(([title, text]) => [title, printable(text, Infinity)]));
   const changes = change.before === undefined && planned.isNew ? "" : changeText(terminal, change);
   return [`${head}\n`, changes, plan.waves.some(({ size }) => size > 0) ? waves : "", facts].filter(Boolean).join("\n");
 }
@@ -61,7 +62,9 @@ function wavesTable({ plan }: Planned, { wide }: PlanShape): string {
 function names(machines: readonly string[], size: number, wide: boolean): string {
   const shown = wide ? machines : machines.slice(0, named);
   const left = size - shown.length;
-  return `${shown.join(", ")}${left > 0 ? `${shown.length > 0 ? " " : ""}and ${left} more` : ""}`;
+  return `${shown.map((name) => printable(name, 253)).join(", ")}${
+    left > 0 ? `${shown.length > 0 ? " " : ""}and ${left} more` : ""
+  }`;
 }
 
 function factsOf(planned: Planned, { program }: PlanShape): [string, string][] {

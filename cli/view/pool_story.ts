@@ -4,6 +4,7 @@ import { conditionOf, type PoolRow, type RolloutStatus, type UnderwayRow, update
 import { calledAs, styled, type Terminal } from "../terminal.ts";
 import { clock, duration, etaText, localTimes, moment } from "./durations.ts";
 import { plainTable } from "./plain_table.ts";
+import { printable } from "./printable.ts";
 import { quorumText } from "./quorum_text.ts";
 import { waveBars } from "./wave_bars.ts";
 
@@ -17,8 +18,10 @@ interface Story {
 /** Returns the status as lines, without the pool's name and columns, which the caller prints above these lines. */
 export function poolStory(terminal: Terminal, story: Story): string[] {
   const { status } = story.row;
-  if (status === undefined) return ["No rollout has started; the controller starts one when it runs"];
-  const message = localTimes(story.progress?.message ?? status.message, story.now);
+  if (status === undefined) {
+    return ["No rollout has started; Ostler's controller starts a rollout as soon as the controller runs"];
+  }
+  const message = localTimes(printable(story.progress?.message ?? status.message, Infinity), story.now);
   const parts: [string, string[]][] = [
     ["waves", status.waves.length > 1 || isUnderWay(status) ? waveBars(terminal, status, story.now) : []],
     ["machines", machineLines(story, status)],

@@ -53,7 +53,7 @@ function collect(value: unknown, path: string, leaves: Map<string, string>): voi
   if (value === undefined || value === null || ownPaths.test(path)) return;
   if (typeof value !== "object") return void leaves.set(path, typeof value === "string" ? value : canonicalJson(value));
   for (const [key, inner] of Object.entries(value)) {
-    const step = Array.isArray(value) ? `[${key}]` : /^[\w-]+$/.test(key) ? `.${key}` : `["${key}"]`;
+    const step = Array.isArray(value) ? `[${key}]` : /^[\w-]+$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
     collect(inner, `${path}${step}`.replace(/^\./, ""), leaves);
   }
 }
@@ -64,9 +64,10 @@ function shown(path: string, value: string): string {
   return plain.length > longest ? `${plain.slice(0, longest)}… (${value.length} characters)` : plain;
 }
 
-// A reference names a Secret without holding its value, and the keys of taints are not credentials.
+// A reference names a Secret or ConfigMap, and does not contain its values.
 const reference = /\.(secretKeyRef|configMapKeyRef)\.(name|namespace|key)$/;
 const publicKey = /public-?keys?(\[\d+\])?$/i;
+// Only in these fields a name such as "key" stands for a credential; the key of a taint, for example, is elsewhere.
 const guarded = /^spec\.providerSpec\.|^metadata\.annotations/;
 const secretWord =
   /pass(word|wd|phrase)|secret|token|credential|private|auth|kubeconfig|cert|user-?name|service-?account|user-?data|cloud-?config|(^|[^a-z])keys?($|[^a-z])|(access|api|account|ssh|encryption|secret)-?key/i;

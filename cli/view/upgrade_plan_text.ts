@@ -33,7 +33,7 @@ export function upgradePlanText(terminal: Terminal, plan: UpgradePlan, wide: boo
       ...findingLines(terminal, plan),
       ...(order.length > 0 ? doorLines(terminal, plan) : []),
       ...stageLines(plan),
-      ...plan.missing.map((each): Titled => ["unknown", styled(terminal, "yellow", `you may not ${each}`)]),
+      ...plan.missing.map((each): Titled => ["unknown", styled(terminal, "yellow", `you are not allowed to ${each}`)]),
     ]),
     "",
   ].join("\n");
@@ -45,7 +45,7 @@ function summary(
   const wanted = printable(kubernetes.version, 60);
   if (wanted === "") return "no Kubernetes version is wanted";
   if (order === undefined) {
-    return `Kubernetes ${wanted} is wanted, but you may not read the state of the control planes`;
+    return `Kubernetes ${wanted} is wanted, but you are not allowed to read the state of the control planes`;
   }
   const count = order.length;
   const from = recorded === kubernetes.version ? "" : `${recorded || "?"} → `;
@@ -69,8 +69,8 @@ function tableOf(order: readonly PlannedUpgrade[]): string[] {
 }
 
 /**
- * Returns the reason that a worker reported, if it differs from the reason in the plan: a worker can read more than the
- * user.
+ * Returns the reason that Ostler's worker reported in condition KubernetesUpgraded, if the plan has a different reason:
+ * Ostler's worker can read objects that the user of this command cannot read.
  */
 function reportLines({ version: { kubernetes: { upgraded } }, standing }: UpgradePlan): Titled[] {
   if (!upgraded || upgraded.status === "True" || upgraded.reason === standing?.reason) return [];

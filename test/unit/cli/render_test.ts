@@ -195,7 +195,10 @@ Deno.test("ostler render: refuses large input before it reads all of it", async 
       ["osp.yaml", "md.yaml", "--config", "large.yaml"],
       'Failed to read "large.yaml": it exceeds the limit of 1.5 MiB\n',
     ],
-    [["osp.yaml", "md.yaml", "-f", "folder"], 'Failed to read "folder": its YAML files exceed the limit of 6 MiB\n'],
+    [
+      ["osp.yaml", "md.yaml", "-f", "folder"],
+      'Failed to read "folder": its YAML and JSON files together exceed the limit of 6 MiB\n',
+    ],
     [
       ["osp.yaml", "md.yaml", "--host-ca-bundle", "/dev/zero"],
       'Invalid settings: --host-ca-bundle "/dev/zero": the file cannot be read (EFBIG)\n',

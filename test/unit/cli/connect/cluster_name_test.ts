@@ -24,7 +24,7 @@ Deno.test("engine: finds the runs of the named cluster", async () => {
   const handle = { query: () => Promise.resolve({}) };
   const workflow = { getHandle: (id: string) => (asked.push(id), handle) };
   const client = { workflow, withDeadline: (_: unknown, work: () => unknown) => work() } as unknown as Client;
-  const options = { address: "there", namespace: "default", access: {}, taskQueue: "ostler" };
+  const options = { address: "there", namespace: "default", access: {}, uid: () => Promise.resolve("") };
   await engineOf(client, { ...options, cluster: "north" }).progress(pool);
   await engineOf(client, { ...options, cluster: "" }).progress(pool);
   deepEqual(asked, ["north/machine-deployment/fleet/pool", "machine-deployment/fleet/pool"]);

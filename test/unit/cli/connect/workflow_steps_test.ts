@@ -46,7 +46,7 @@ Deno.test("stepsOf: returns activities with summary, duration and failure", () =
   ]);
 });
 
-Deno.test("stepsOf: returns only timers with a summary", () => {
+Deno.test("stepsOf: omits timers without a summary", () => {
   const named = event(1, { timerStartedEventAttributes: { timerId: "1" } }, "Look again");
   const silent = event(2, { timerStartedEventAttributes: { timerId: "2" } });
   const fired = event(9, { timerFiredEventAttributes: { startedEventId: named.eventId } });

@@ -69,7 +69,7 @@ Deno.test("ostler adopt: continues after an interruption", async () => {
   }
 });
 
-Deno.test("ostler adopt: refuses while Operating System Manager runs, and for a pool whose names another pool has", async () => {
+Deno.test("ostler adopt: refuses while Operating System Manager runs, and for a pool whose objects have the same names as those of another pool", async () => {
   const world = await osmsCluster();
   const spec = { holderIdentity: "osm-1", leaseDurationSeconds: 15, renewTime: new Date(world.time).toISOString() };
   const metadata = { namespace: "kube-system", name: "operating-system-manager" };

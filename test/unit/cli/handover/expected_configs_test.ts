@@ -121,7 +121,7 @@ Deno.test("fault P1: ostler adopt --dry-run uses the settings of the Deployment 
   assert.equal(configOf(kept, "fleet/pool").profileVersion, "v1.11.2");
 });
 
-Deno.test("fault P1: ostler adopt --dry-run shows warnings of each pool, and ends with code 4 if the cluster fails", async () => {
+Deno.test("fault P1: ostler adopt --dry-run shows warnings of each pool, and exits with 4 if the API server fails", async () => {
   const world = await osmsCluster();
   const key = "v1.kubelet-config.machine-controller.kubermatic.io/MaxPods";
   const pool = machineDeployment({ metadata: { namespace: "fleet", name: "misplaced" } });
@@ -145,7 +145,7 @@ Deno.test("fault P1: ostler adopt --dry-run finds every config unchanged after t
   assert.deepEqual([config, changes], ["unchanged", []]);
 });
 
-Deno.test("fault P1: a pool of a profile in Go keeps the files that Operating System Manager published", async () => {
+Deno.test("fault P1: a pool whose profile has Go templates keeps the files that Operating System Manager published", async () => {
   const world = await osmsCluster();
   for (const each of cases) {
     const { config: name } = namesOf(each.deployment.metadata);

@@ -206,7 +206,8 @@ Deno.test("ostler release: continues after an interruption at any request", asyn
   assert.equal((await whole.run(["release", "--yes"])).code, 0);
   const count = whole.kube.writes.length;
   assert.ok(count > 40);
-  // Tests every third request, starting at another one for each pool.
+  // Interrupts only every third write: four pools make the same writes side by side, so each kind of write is
+  // interrupted for one pool.
   for (let cut = 0; cut < count; cut += 3) {
     const world = await ostlersCluster();
     world.kube.onRequest = (request) => {
@@ -314,7 +315,7 @@ Deno.test("ostler release: does not remove objects of another pool as stale, wha
   }
 });
 
-Deno.test("ostler release: leaves Schedule and runs of another cluster alone, and stops", async () => {
+Deno.test("ostler release: stops without a change when the Schedule belongs to another cluster", async () => {
   const world = await ostlersCluster();
   world.temporal.schedules.set("renew-credentials", { cluster: { uid: "uid-of-another" } });
   world.temporal.runs.add("machine-deployment/fleet/pool");
@@ -330,7 +331,7 @@ Deno.test("ostler release: leaves Schedule and runs of another cluster alone, an
   assert.deepEqual([...world.temporal.runs], ["machine-deployment/fleet/pool"]);
 });
 
-Deno.test("ostler release: accepts runs with an earlier name of this cluster", async () => {
+Deno.test("ostler release: stops without a change when the workflow of a pool has another cluster name, and asks for --cluster", async () => {
   const world = await ostlersCluster();
   const rollout = world.kube.get("rollouts", "pool", "fleet");
   const status = { phase: "Converged", workflowId: "b/machine-deployment/fleet/pool" };
@@ -357,7 +358,7 @@ Deno.test("ostler release: stops before any write when configs exist in another 
   assert.notEqual(world.secret(namesOf(usual).bootstrap), undefined);
 });
 
-Deno.test("ostler release: does not stop a workflow run without a Rollout, because it may belong to another cluster", async () => {
+Deno.test("ostler release: does not terminate the run of a pool whose Rollout names no workflow, because it may be another cluster's run", async () => {
   const world = await ostlersCluster();
   world.kube.put("rollouts", { metadata: { ...usual }, status: { phase: "Converged" } });
   world.temporal.runs.add("machine-deployment/fleet/pool");
@@ -461,4 +462,91 @@ Deno.test("ostler release: refuses a pool whose MachineDeployment is invalid or 
   // A MachineDeployment that was never managed is not a pool.
   world.kube.put("machinedeployments", { metadata: { namespace: "fleet", name: "foreign" }, spec: {} });
   assert.doesNotMatch((await world.run(["adopt", "--dry-run"])).out, /foreign/);
+});
+
+const otherKinds = [
+  {
+    title: 'NodePool "fleet/edge"',
+    rollout: { namespace: "fleet", name: "node-pool.edge" },
+    workflowId: "node-pool/fleet/edge",
+  },
+  {
+    title: 'ScalingGroup "workers"',
+    rollout: { namespace: "kube-system", name: "scaling-group.workers" },
+    workflowId: "scaling-group/workers",
+  },
+];
+
+for (const { title, rollout, workflowId } of otherKinds) {
+  Deno.test(`ostler release: keeps ${title} with its Rollout, and refuses while its rollout is unfinished`, async () => {
+    const world = await ostlersCluster();
+    const put = (phase: string): void =>
+      void world.kube.put("rollouts", { metadata: { ...rollout }, status: { phase, workflowId } });
+    put("Rolling");
+    world.temporal.runs.add(workflowId);
+    const refused = await world.run(["release", "--yes", "--without-temporal"]);
+    assert.deepEqual([refused.code, world.kube.writes], [1, []]);
+    assert.ok(refused.err.includes(`unfinished rollouts: ${title} (Rolling); wait until`), refused.err);
+    put("Converged");
+    world.temporal.runs.delete(workflowId);
+    const { code, out, err } = await world.run(["release", "--yes"]);
+    assert.equal(code, 0, err);
+    assert.match(out, /^pools of Ostler: 4 pools given back$/m);
+    assert.ok(out.includes(`pools of other kinds: ${title} kept: Operating System Manager does not manage`), out);
+    assert.ok(world.kube.get("rollouts", rollout.name, rollout.namespace));
+  });
+
+  Deno.test(`ostler release: --unfinished terminates the run of ${title}, and keeps its Rollout`, async () => {
+    const world = await ostlersCluster();
+    world.kube.put("rollouts", { metadata: { ...rollout }, status: { phase: "Rolling", workflowId } });
+    world.temporal.runs.add(workflowId);
+    const { code, err } = await world.run(["release", "--yes", "--unfinished"]);
+    assert.equal(code, 0, err);
+    assert.deepEqual([...world.temporal.runs], []);
+    assert.ok(world.kube.get("rollouts", rollout.name, rollout.namespace));
+  });
+
+  Deno.test(`ostler release: refuses if the workflow of ${title} has another cluster name`, async () => {
+    const world = await ostlersCluster();
+    const status = { phase: "Converged", workflowId: `south/${workflowId}` };
+    world.kube.put("rollouts", { metadata: { ...rollout }, status });
+    const { code, err } = await world.run(["release", "--yes"]);
+    assert.equal(code, 1);
+    assert.ok(
+      err.includes(`is "south/${workflowId}", not "${workflowId}": set the cluster's name with --cluster`),
+      err,
+    );
+  });
+}
+
+Deno.test("ostler release: also removes the Schedule that discovers scaling groups, unless its cluster is another one", async () => {
+  const world = await ostlersCluster();
+  const { schedules } = world.temporal;
+  schedules.set("discover-scaling-groups", {});
+  const dry = await world.run(["release", "--dry-run"]);
+  assert.match(dry.out, /^Schedule "discover-scaling-groups": would be removed$/m);
+  schedules.set("renew-credentials", { cluster: { uid: "uid-of-another-cluster" } });
+  assert.equal((await world.run(["release", "--yes"])).code, 1);
+  assert.deepEqual([...schedules.keys()].sort(), ["discover-scaling-groups", "renew-credentials"]);
+  schedules.set("renew-credentials", { cluster: { uid: "uid-of-this-cluster" } });
+  assert.equal((await world.run(["release", "--yes"])).code, 0);
+  assert.deepEqual([...schedules.keys()], []);
+});
+
+Deno.test("ostler adopt, release: keep running when the reader of the output exits during the writes; a dry run does not", async () => {
+  const world = new HandoverWorld();
+  await world.osm.look();
+  const writesBefore: number[] = [];
+  const seeThrough = (): void => void writesBefore.push(world.kube.writes.length);
+  world.kube.writes.length = 0;
+  await world.run(["adopt", "--dry-run"], { seeThrough });
+  assert.deepEqual(writesBefore, []);
+  await world.run(["adopt"], { seeThrough });
+  assert.equal(writesBefore[0], 0);
+  await world.runOstler();
+  writesBefore.length = world.kube.writes.length = 0;
+  await world.run(["release", "--dry-run"], { seeThrough });
+  assert.deepEqual(writesBefore, []);
+  await world.run(["release", "--yes"], { seeThrough });
+  assert.equal(writesBefore[0], 0);
 });

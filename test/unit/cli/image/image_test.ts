@@ -30,7 +30,7 @@ function world(): FakeWorld {
   return made;
 }
 
-Deno.test("ostler image list: has a line for each image, and shows none as accepted whose spec is newer", async () => {
+Deno.test("ostler image list: has a line for each image, and shows no image as accepted whose spec is newer than its result", async () => {
   const { code, out } = await world().run(["image", "list"]);
   equal(code, 0);
   deepEqual(out.trimEnd().split("\n").map((line) => line.split(/ {2,}/)), [
@@ -69,7 +69,7 @@ Deno.test("ostler image show: refuses an unknown name, with similar ones", async
   deepEqual([code, err], [1, 'Failed to find OSImage "goood": no such name; did you mean "good"?\n']);
 });
 
-Deno.test("ostler image admit: exits with 0 for an accepted image, and with 1 for another", async () => {
+Deno.test("ostler image admit: exits with 0 for an accepted image, and with 1 for an image that is refused or cannot be checked", async () => {
   const made = world();
   made.verdict = { outcome: "Accepted", digest };
   const good = await made.run(["image", "admit", "good"]);

@@ -171,3 +171,28 @@ Deno.test("ostler status, plan: show how many machines do not trust the CA bundl
   await made.run(["status", "pool"]);
   assert.deepEqual(requests.filter((request) => /machines /.test(request)), [], "Expected no read before a rotation");
 });
+
+Deno.test("ostler ca: is refused if the user may not list NodePools or ScalingGroups, except with --given-only or without their CRDs", async () => {
+  for (const plural of ["nodepools", "scalinggroups"]) {
+    const made = world({ created: [-9] });
+    let status = 403;
+    made.kube.onRequest = (request) => {
+      if (request.startsWith(`list ${plural}`)) throw answer(status, "Refused");
+    };
+    const { code, out, err } = await made.run(["ca"]);
+    assert.deepEqual([code, out], [1, ""]);
+    assert.match(err, /^Failed to check what machines trust: you are not allowed to list (NodePools|ScalingGroups) /);
+    assert.equal((await made.run(["ca", "--given-only"])).code, 0);
+    assert.equal((await made.run(["ca", "pool"])).code, 0);
+    status = 404;
+    assert.equal((await made.run(["ca"])).code, 0);
+  }
+});
+
+Deno.test("ostler ca: does not need permission for ScalingGroups in a namespace that has none of their pools", async () => {
+  const made = world({ created: [-9] });
+  made.kube.onRequest = (request) => {
+    if (request.startsWith("list scalinggroups")) throw answer(403, "Forbidden");
+  };
+  assert.equal((await made.run(["ca", "-n", "fleet"])).code, 0);
+});

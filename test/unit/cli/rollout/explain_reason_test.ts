@@ -16,10 +16,11 @@ Deno.test("ostler explain REASON: shows the meaning, the next step and the remed
   assert.deepEqual([code, err], [0, ""]);
   assert.deepEqual(out.split("\n"), [
     "MinorSkipped, of condition KubernetesUpgraded",
-    "meaning     The version is more than one minor version later than a control",
-    "            plane, and kubeadm skips none.",
+    "meaning     The version is more than one minor version later than that of a",
+    "            control plane, and kubeadm cannot skip a minor version.",
     "next        Ostler reads the NodeVersion again as soon as it changes.",
-    "to do       Name a version of the next minor version first.",
+    "to do       First set spec.kubernetesClusterVersion to a patch version of the",
+    "            next minor version.",
     "",
   ]);
 });
@@ -63,7 +64,7 @@ Deno.test("ostler explain nodeversion/NAME: shows the conditions, and explains t
   assert.equal(code, 0);
   assert.match(
     out,
-    /^NodeVersion "v" asks for image "image-1" and Kubernetes "v1\.36\.1"\. No worker has evaluated it yet\. Kubern/,
+    /^NodeVersion "v" asks for image "image-1" and Kubernetes "v1\.36\.1"\. Ostler's worker has not evaluated the NodeVersion yet\. Kubern/,
   );
   assert.match(
     out,

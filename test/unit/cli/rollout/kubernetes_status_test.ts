@@ -33,6 +33,13 @@ Deno.test("ostler status nodeversion/NAME: shows versions, skew, etcd and each c
   assert.deepEqual([version, recordedVersion, skew, missingPermissions], [desired, current, [], []]);
 });
 
+Deno.test("ostler status nodeversion/NAME: does not call the versions of all workers unknown when the kubelet of one reports a text that is not a version", async () => {
+  const made = new UpgradeWorld();
+  made.stage.worker("w-3", "development");
+  const line = (await made.lines()).find((each) => each.startsWith("workers "));
+  assert.equal(line, "workers     3 nodes; at least one kubelet has an unknown version");
+});
+
 Deno.test("ostler status nodeversion/NAME: fits into 80 columns on a terminal", async () => {
   const terminal = { isWatched: true, columns: () => 80, env: { NO_COLOR: "1" } };
   const { out } = await new UpgradeWorld().run(["status", "nodeversion/v"], terminal);
@@ -152,7 +159,7 @@ for (const [request, missing, cell] of denied) {
       if (request.test(asked)) throw answer(403, "Forbidden");
     };
     const lines = await made.lines();
-    assert.ok(lines.includes(`unknown     you may not ${missing}`), lines.join("\n"));
+    assert.ok(lines.includes(`unknown     you are not allowed to ${missing}`), lines.join("\n"));
     assert.ok(lines.some((line) => line.includes(cell)), lines.join("\n"));
     const data = JSON.parse((await made.run(["status", "nv/v", "-o", "json"])).out);
     assert.deepEqual(data.kubernetes.missingPermissions, [missing]);

@@ -39,6 +39,35 @@ Deno.test("ostler logs: shows Events and workflow steps sorted by time; an Event
   assert.ok(plain(waits.out).includes("wait     Look again soon (5s)"));
 });
 
+for (
+  const [asked, plural, about] of [
+    ["sg/alpha", "scalinggroups", { namespace: "default", kind: "ScalingGroup", name: "alpha" }],
+    ["nodepool/edge", "nodepools", { namespace: "fleet", kind: "NodePool", name: "edge" }],
+  ] as const
+) {
+  Deno.test(`ostler logs ${asked}: shows the Events about the ${about.kind}, whose name and namespace are not those of its Rollout`, async () => {
+    const made = new FakeWorld();
+    const { namespace, ...involvedObject } = about;
+    const { name } = about;
+    made.kube.put(plural, { metadata: plural === "nodepools" ? { namespace, name } : { name }, spec: {} });
+    made.kube.put("events", {
+      metadata: { namespace, name: "e" },
+      involvedObject,
+      ...{ type: "Normal", reason: "MachineAdmitted", message: "it was", lastTimestamp: new Date(start).toISOString() },
+    });
+    const { out, err } = await made.run(["logs", asked]);
+    assert.deepEqual([plain(out), err], [["event    MachineAdmitted: it was"], ""]);
+  });
+}
+
+Deno.test("ostler logs: shows no steps of another cluster's pool of the same name", async () => {
+  const made = world();
+  made.putRollout(rollingStatus({ workflowId: "south/machine-deployment/fleet/pool" }));
+  const { code, out, err } = await made.run(["logs", "pool"]);
+  assert.deepEqual([code, out], [2, ""]);
+  assert.match(err, /^Failed to show the steps of the rollout of "fleet\/pool": .*; give --cluster south\n$/);
+});
+
 Deno.test("ostler logs: shows only Events, with a message, when Temporal is unreachable", async () => {
   const made = world();
   made.unreachable = new Unreachable("Failed to reach Temporal at there: refused");

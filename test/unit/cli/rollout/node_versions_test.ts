@@ -5,7 +5,8 @@ import { FakeWorld, readyStatus, rollingStatus } from "../../../support/fake_wor
 const spec = { image: "image-2", imageVersion: "v2", kubernetesComponentsReference: "components-2" };
 
 /**
- * A NodeVersion of control planes and two groups of workers, one of which rolls, and a group of another NodeVersion.
+ * Returns a world with a NodeVersion of one group of control planes and of two groups of workers, of which "alpha" is
+ * being rolled; group "other" has another NodeVersion.
  */
 function world(status: object = {}): FakeWorld {
   const made = new FakeWorld();
@@ -64,7 +65,7 @@ Deno.test("ostler status: shows the NodeVersions of the listed groups, also as J
 
 const dayMs = 24 * 3_600_000;
 
-/** A certificate that expires soon `soon` days from the time of the world, and expires `expires` days from it. */
+/** Returns a certificate that expires in `expires` days, and counts as ExpiresSoon in `soon` days. */
 function certificate(of: string, component: string, expires?: number, soon = 0): object {
   const at = (days: number): string => new Date(new FakeWorld().time + days * dayMs).toISOString();
   const times = expires === undefined
@@ -164,6 +165,15 @@ Deno.test("ostler plan: gets the plan of a scaling group from a worker, because 
     ]
   ) assert.match(out, part);
   assert.ok(!out.includes("not released"));
+});
+
+Deno.test("ostler plan: requests no plan of another cluster's scaling group of the same name", async () => {
+  const made = world();
+  made.plan = { ...{ hash: "abc", machines: 3, seconds: null, blocked: [] }, waves: [] };
+  made.home = { ...made.home, owner: "Other" };
+  const { code, err } = await made.run(["plan", "sg/alpha"]);
+  assert.deepEqual([code, made.planned], [2, []]);
+  assert.match(err, /^Failed to plan the rollout of "kube-system\/scaling-group.alpha": Schedule .* another cluster; /);
 });
 
 Deno.test("ostler plan: shows that the NodeVersion has not yet released the scaling group", async () => {

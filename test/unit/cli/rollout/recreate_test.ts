@@ -9,7 +9,7 @@ const time = (hours: number): string => new Date(start + hours * 3_600_000).toIS
 
 const recreate = ["recreate", "pool", "--outdated-ca"];
 
-/** A pool whose new machines trust both CAs since ten hours, with machines created in these hours. */
+/** Returns a pool with machines created at these hours (0 is now); new machines get both CAs since hour -10. */
 function world(created: number[], caBundles = [{ since: time(-10), cas: casIn(both) }]): FakeWorld {
   const made = new FakeWorld();
   const lastGood = { templateHash: "hash-1", revision: "1" };
@@ -115,4 +115,14 @@ Deno.test("ostler recreate --outdated-ca: refuses a MachineDeployment that was c
     "fleet/pool: the MachineDeployment was changed after this plan; run the command again\n",
   ]);
   assert.deepEqual(made.kube.writes, []);
+});
+
+Deno.test("ostler recreate: keeps running when the reader of the output exits during the writes; a dry run does not", async () => {
+  const made = world([-100]);
+  const writesBefore: number[] = [];
+  const seeThrough = (): void => void writesBefore.push(made.kube.writes.length);
+  await made.run([...recreate, "--dry-run"], { seeThrough });
+  assert.deepEqual(writesBefore, []);
+  assert.equal((await made.run([...recreate, "--yes"], { seeThrough })).code, 0);
+  assert.deepEqual([writesBefore, made.kube.writes.length], [[0], 1]);
 });

@@ -142,7 +142,7 @@ for (const [request, missing, hasOrder] of denied) {
       if (request.test(asked)) throw answer(403, "Forbidden");
     };
     const lines = await planned(made);
-    assert.ok(lines.includes(`unknown     you may not ${missing}`), lines.join("\n"));
+    assert.ok(lines.includes(`unknown     you are not allowed to ${missing}`), lines.join("\n"));
     assert.equal(lines.some((line) => line.startsWith("1       workers-2")), hasOrder, lines.join("\n"));
     assert.ok((await data(made)).missingPermissions.includes(missing));
   });
@@ -154,7 +154,7 @@ Deno.test("ostler plan nodeversion/NAME: reports removed APIs as unchecked when 
     throw answer(403, "Forbidden");
   };
   const lines = await planned(made);
-  assert.ok(lines.includes("unknown     you may not get /metrics"));
+  assert.ok(lines.includes("unknown     you are not allowed to get /metrics"));
   assert.ok(lines.includes("unchecked   removed APIs; present members of etcd; the plan of kubeadm"));
 });
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { stripVTControlCharacters } from "node:util";
+import { hashOf } from "../../../../activities/node_version/version_release.ts";
 import { answer } from "../../../support/fake_kube.ts";
 import { condition, FakeWorld, readyStatus, rollingStatus } from "../../../support/fake_world.ts";
 
@@ -179,4 +180,42 @@ Deno.test("ostler status -w: keeps the headline of one pool on a terminal with f
 Deno.test("ostler status -w: shows its view on a terminal that reports no size", async () => {
   const frame = await lastFrame(story(rollingStatus()), ["pool"], { columns: 0, rows: 0 });
   assert.match(frame[0] ?? "", /^fleet\/pool {3}Rolling/);
+});
+
+Deno.test("ostler status -w: refuses a NodeVersion, and names the command that waits for it", async () => {
+  const { code, err } = await new FakeWorld().run(["status", "-w", "nodeversion/v"]);
+  assert.equal(code, 2);
+  assert.match(err, /`kubectl wait --for=condition=Ready nodeversion\/v`/);
+});
+
+/** A world with a converged ScalingGroup that follows a NodeVersion with this image. */
+function groupWorld(image: string): { world: FakeWorld; put(status: object): void } {
+  const world = new FakeWorld();
+  const at = { uid: "u", creationTimestamp: new Date(0).toISOString(), generation: 1 };
+  world.kube.put("scalinggroups", { metadata: { name: "workers", ...at }, spec: { nodeImage: "v" } } as never);
+  const spec = { image, imageVersion: "2", kubernetesComponentsReference: "c", kubernetesClusterVersion: "" };
+  world.kube.put("nodeversions", { metadata: { name: "v", ...at, generation: 7 }, spec } as never);
+  const metadata = { namespace: "kube-system", name: "scaling-group.workers", creationTimestamp: at.creationTimestamp };
+  return { world, put: (status) => void world.kube.put("rollouts", { metadata, status } as never) };
+}
+
+Deno.test("ostler status -w: does not treat a scaling group as ready before its rollout has the target of its NodeVersion", async () => {
+  const { world, put } = groupWorld("img:new");
+  put(readyStatus({ image: "img:old", targetTemplateHash: hashOf({ image: "img:old", components: "c" }) }));
+  const waiting = await world.run(["status", "-w", "sg/workers", "--timeout", "10s"]);
+  assert.equal(waiting.code, 3, waiting.out);
+  assert.match(waiting.err, /"kube-system\/scaling-group.workers" waits for NodeVersion "v"/);
+  world.onSleep = () => put(readyStatus({ targetTemplateHash: hashOf({ image: "img:new", components: "c" }) }));
+  const before = world.time;
+  assert.equal((await world.run(["status", "-w", "sg/workers"])).code, 0);
+  assert.equal(world.time, before + 1_000);
+});
+
+Deno.test("ostler status -w: uses only the Rollout of a scaling group if the NodeVersions cannot be read", async () => {
+  const { world, put } = groupWorld("img:new");
+  put(readyStatus());
+  world.kube.onRequest = (request) => {
+    if (request.startsWith("list nodeversions")) throw answer(403, "Forbidden");
+  };
+  assert.equal((await world.run(["status", "-w", "sg/workers"])).code, 0);
 });
