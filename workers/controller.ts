@@ -30,7 +30,6 @@ import { accessOfProcess, LazyClient } from "./temporal_client.ts";
 import { askTemporal } from "./temporal_trouble.ts";
 import { type WatchedPools, watchPools } from "./watch_pools.ts";
 import type { Logger } from "@temporalio/common";
-import semver from "semver";
 import { watchAll } from "../activities/backends/registry.ts";
 import { defaultProfiles } from "../profiles/mod.ts";
 import type { Kube } from "../activities/kube/client.ts";
@@ -42,6 +41,7 @@ import {
   replaceObject,
   type Resource,
 } from "../activities/kube/resources.ts";
+import { fateOfDefault, installedAnnotation } from "../activities/config/default_profiles.ts";
 import { attempting, ifFound } from "../activities/kube/status.ts";
 import { dueOf, isOfKubeadm, recordsIn } from "../activities/status/certificate_record.ts";
 import { isHeldBack, settingOf } from "../activities/status/renewal_setting.ts";
@@ -204,13 +204,7 @@ async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
 
 type DefaultProfile = Awaited<ReturnType<typeof defaultProfiles>>[number];
 
-/** Annotation with the version that Ostler installed; a profile without it was not installed by Ostler. */
-const installedAnnotation = "ostler.dev/default-profile";
-
-/**
- * Creates missing built-in profiles, and replaces profiles of these names that have another version, even if Ostler did
- * not install them. Keeps profiles that were edited without a new version, and those that a newer Ostler installed.
- */
+/** Creates missing built-in profiles, and replaces existing profiles of the same names as `fateOfDefault` decides. */
 export async function installDefaultProfiles(
   kube: Kube,
   namespace: string,
@@ -220,16 +214,14 @@ export async function installDefaultProfiles(
     const { name } = profile.metadata;
     await attempting(`install profile "${name}"`, async () => {
       const existing = await ifFound(readObject(kube, profiles, { name, namespace }));
-      const newer = existing && newerInstalled(existing, profile);
-      if (newer) return log.info("Keeping a default profile that a newer Ostler installed", { name, version: newer });
-      await install(kube, { profile, namespace, existing });
+      const fate = fateOfDefault(existing, profile.spec.version);
+      if (fate === "KeepNewer") {
+        const version = existing?.metadata.annotations?.[installedAnnotation];
+        return log.info("Keeping a default profile that a newer Ostler installed", { name, version });
+      }
+      if (fate === "Install") await install(kube, { profile, namespace, existing });
     });
   }
-}
-
-function newerInstalled({ metadata }: OsProfileObject, { spec }: DefaultProfile): string | undefined {
-  const installed = semver.valid(metadata.annotations?.[installedAnnotation]);
-  return installed !== null && semver.gt(installed, spec.version) ? `v${installed}` : undefined;
 }
 
 async function install(
@@ -245,7 +237,6 @@ async function install(
   const annotations = { ...existing?.metadata.annotations, [installedAnnotation]: version };
   const wanted = { ...profile, metadata: { ...existing?.metadata, name, namespace, annotations } };
   if (!existing) return void await createObject(kube, profiles, wanted);
-  if ((existing.spec as { version?: string }).version === version) return;
   // The profile is replaced as a whole: no field of a profile with the same name, such as Operating System Manager's,
   // may remain.
   await replaceObject(kube, profiles, wanted);

@@ -14,7 +14,7 @@ const leaseSeconds = 15;
 /** Milliseconds; `deadline` and `leave` together are shorter than a Lease, so that two controllers never lead. */
 const leaderTimes = {
   /**
-   * Between renewals: leadership survives one that fails, and a shorter time would multiply the requests of an idle
+   * Time between renewals: a leader survives one failed renewal. A shorter time would multiply the requests of an idle
    * controller, most of which are renewals.
    */
   renew: 4_000,
@@ -50,12 +50,16 @@ export async function leadWhileHolding(
   const { config, log, signal, onStandby = () => {}, times = leaderTimes } = deps;
   if (!config.leaderElect) return await work(signal);
   const lease = new LeaseHolder(kubeConfig, config, onStandby);
-  while (!signal.aborted && !await lease.tryHold(log)) await rest(times.renew, signal);
+  let asked = Date.now();
+  while (!signal.aborted && !await lease.tryHold(log)) {
+    await rest(times.renew, signal);
+    asked = Date.now();
+  }
   if (signal.aborted) return;
   log.info("Acquired the Lease: this controller is the leader", { identity: lease.identity });
   const lost = new AbortController();
   const leading = AbortSignal.any([signal, lost.signal]);
-  const renewing = keepRenewing(lease, { log, signal: leading, lost, times });
+  const renewing = keepRenewing(lease, { log, signal: leading, lost, times, asked });
   const ended = new AbortController();
   try {
     await Promise.race([work(leading), tooLate(lost.signal, times.leave, ended.signal)]);
@@ -73,18 +77,22 @@ export async function leadWhileHolding(
 
 async function keepRenewing(
   lease: LeaseHolder,
-  { log, signal, lost, times }: Required<Pick<LeaderDeps, "log" | "signal" | "times">> & { lost: AbortController },
+  { log, signal, lost, times, asked }: Required<Pick<LeaderDeps, "log" | "signal" | "times">> & {
+    lost: AbortController;
+    /** When this process requested the Lease (epoch ms). */
+    asked: number;
+  },
 ): Promise<void> {
-  let renewed = Date.now();
+  let renewed = asked;
+  const left = (): number => Math.max(0, renewed + times.deadline - Date.now());
   while (!signal.aborted) {
-    await rest(times.renew, signal);
+    await rest(Math.min(times.renew, left()), signal);
+    // The time starts before the request, because other controllers count from the write of the Lease.
+    const now = Date.now();
     // The wait for an answer ends at the deadline, because an API server that hangs may answer only after the Lease
     // ended.
-    const left = Math.max(0, renewed + times.deadline - Date.now());
-    // The time starts before the request, because other controllers count from the write of the Lease.
-    const asked = Date.now();
-    const isHeld = await Promise.race([lease.tryHold(log), rest(left, signal).then(() => false)]);
-    if (isHeld) renewed = asked;
+    const isHeld = await Promise.race([lease.tryHold(log), rest(left(), signal).then(() => false)]);
+    if (isHeld) renewed = now;
     else if (!signal.aborted && Date.now() - renewed >= times.deadline) lost.abort();
   }
 }

@@ -10,6 +10,8 @@ export const looks = { first: 2_000, last: 60_000 };
 const width = 20;
 /** Maximum pending requests of one user: a user with a token may send any number, and must not delay others. */
 const mostOfOne = 1_000;
+/** Evaluations after which a request that stays pending gives way to other requests of its user. */
+const looksInTurn = 4;
 
 interface PendingDeps {
   judge: (request: NodeRequest) => Promise<Verdict>;
@@ -19,7 +21,10 @@ interface PendingDeps {
 
 interface Pending {
   request: NodeRequest;
-  /** Epoch ms of the next evaluation, and milliseconds of the pause after that evaluation. */
+  /**
+   * Time of the next evaluation (ms by `performance.now`, because a wall clock may be set back), and milliseconds of
+   * the pause after that evaluation.
+   */
   at: number;
   pause: number;
   /** Number of evaluations. */
@@ -31,8 +36,8 @@ interface Pending {
 
 export class PendingJoins {
   readonly #waiting = new Map<string, Pending>();
-  /** Requests beyond the maximum of their user, in order of arrival. */
-  readonly #beyond = new Map<string, NodeRequest>();
+  /** Requests beyond the maximum of their user, in the order in which they came or gave way. */
+  readonly #beyond = new Map<string, Pending>();
   /** Pending requests by user. */
   readonly #counts = new Map<string, number>();
   readonly #deps: PendingDeps;
@@ -44,14 +49,19 @@ export class PendingJoins {
 
   /** Adds or updates a request; removes it if `request` is undefined, because it was decided or deleted. */
   put(key: string, request: NodeRequest | undefined): void {
-    const said = this.#waiting.get(key)?.said ?? "";
+    const { said = "" } = this.#waiting.get(key) ?? this.#beyond.get(key) ?? {};
     this.#drop(key);
     if (!request) return;
-    const count = this.#counts.get(request.username) ?? 0;
-    if (count >= mostOfOne) return void this.#beyond.set(key, request);
-    this.#counts.set(request.username, count + 1);
     const pause = this.#deps.firstPause ?? looks.first;
-    this.#waiting.set(key, { request, at: Date.now(), pause, looks: 0, isBusy: false, said });
+    this.#queue(key, { request, at: performance.now(), pause, looks: 0, isBusy: false, said });
+  }
+
+  #queue(key: string, pending: Pending): void {
+    const { username } = pending.request;
+    const count = this.#counts.get(username) ?? 0;
+    if (count >= mostOfOne) return void this.#beyond.set(key, pending);
+    this.#counts.set(username, count + 1);
+    this.#waiting.set(key, pending);
     this.#wake.abort();
   }
 
@@ -77,7 +87,7 @@ export class PendingJoins {
    * evaluations come first, because new requests are mostly legitimate.
    */
   #due(room: number): [string, Pending][] {
-    const now = Date.now();
+    const now = performance.now();
     const turns = new Map<string, number>();
     const turnOf = ({ request: { username } }: Pending): number => {
       const turn = turns.get(username) ?? 0;
@@ -93,21 +103,41 @@ export class PendingJoins {
 
   async #rest(signal: AbortSignal, hasRoom: boolean): Promise<void> {
     const times = hasRoom ? [...this.#waiting.values()].filter(({ isBusy }) => !isBusy).map(({ at }) => at) : [];
-    const next = times.reduce((least, at) => Math.min(least, at), Date.now() + looks.last);
+    const next = times.reduce((least, at) => Math.min(least, at), performance.now() + looks.last);
     const either = AbortSignal.any([signal, this.#wake.signal]);
     // The promise rejects only when a signal aborts, which ends the pause early.
-    await setTimeout(Math.max(0, next - Date.now()), undefined, { signal: either }).catch(() => undefined);
+    await setTimeout(Math.max(0, next - performance.now()), undefined, { signal: either }).catch(() => undefined);
   }
 
   async #look(key: string, pending: Pending): Promise<void> {
     const { request, pause } = pending;
     Object.assign(pending, { isBusy: true, looks: pending.looks + 1 });
     const says = await this.#judge(request);
-    Object.assign(pending, { isBusy: false, at: Date.now() + pause, pause: Math.min(looks.last, pause * 2) });
+    Object.assign(pending, { isBusy: false, at: performance.now() + pause, pause: Math.min(looks.last, pause * 2) });
     // Another request may have replaced this one during the evaluation.
-    if (says === "" && this.#waiting.get(key) === pending) this.#drop(key);
+    const isCurrent = this.#waiting.get(key) === pending;
+    if (says === "" && isCurrent) this.#drop(key);
     if (says !== "" && says !== pending.said) this.#deps.log.warn(says);
     pending.said = says;
+    if (says !== "" && isCurrent && pending.looks >= looksInTurn) this.#giveWay(key, pending);
+  }
+
+  // Without this, requests that nothing ever decides would keep all later requests of their user from an evaluation.
+  #giveWay(key: string, pending: Pending): void {
+    if (this.#nextOf(pending.request.username) === undefined) return;
+    this.#drop(key);
+    this.#beyond.set(key, pending);
+  }
+
+  /** Returns the next request beyond the maximum of a user: the first without an evaluation, else the first. */
+  #nextOf(username: string): [string, Pending] | undefined {
+    let first: [string, Pending] | undefined;
+    for (const [key, pending] of this.#beyond) {
+      if (pending.request.username !== username) continue;
+      if (pending.looks === 0) return [key, pending];
+      first ??= [key, pending];
+    }
+    return first;
   }
 
   #drop(key: string): void {
@@ -118,11 +148,12 @@ export class PendingJoins {
     const left = (this.#counts.get(username) ?? 1) - 1;
     if (left > 0) this.#counts.set(username, left);
     else this.#counts.delete(username);
-    for (const [next, request] of this.#beyond) {
-      if (request.username !== username) continue;
-      this.#beyond.delete(next);
-      return this.put(next, request);
-    }
+    const [next, pending] = this.#nextOf(username) ?? [];
+    if (next === undefined || pending === undefined) return;
+    this.#beyond.delete(next);
+    // A request that gave way waits for its pause again, so that more requests cause no more evaluations per second.
+    if (pending.looks > 0) pending.at = performance.now() + pending.pause;
+    this.#queue(next, pending);
   }
 
   /** Returns a message about a request that stays pending; "" for a request that is decided. */

@@ -17,7 +17,7 @@ export interface WatchedPool {
   isNumbered: boolean;
   /** Digest of everything that a rollout depends on. */
   observed: string;
-  /** Digest that the last rollout had read, from the Rollout object. */
+  /** The digest `observed` that the last rollout has read, from its Rollout. */
   reported: string | undefined;
   /**
    * Whether the last rollout has not ended according to its Rollout; if its run was terminated, another run is started.
@@ -83,7 +83,10 @@ const numberedInMs = 5_000;
  */
 const turnInMs = 600_000;
 
-/** Times (epoch ms): when machine-controller last observed a waiting change, and since when that change had waited. */
+/**
+ * Times (ms by `performance.now`): when machine-controller last observed a waiting change, and since when that change
+ * had waited.
+ */
 interface Numbering {
   at: number;
   since: number;
@@ -92,14 +95,18 @@ interface Numbering {
 /** The last signalled state of a pool; before the first signal, the state at its first check. */
 type Memory = Pick<WatchedPool, "illness" | "policies"> & { observed: string | undefined; at: number };
 
+/**
+ * Its times are from `performance.now`, because a wall clock that is set back would delay signals until it has caught
+ * up.
+ */
 export class PoolNotifier {
   #dirty = new Set<string>();
   #memories = new Map<string, Memory>();
-  /** Pools that machine-controller has not observed yet, and since when (epoch ms). */
+  /** Pools that machine-controller has not observed yet, and since when (ms by `performance.now`). */
   #unnumbered = new Map<string, number>();
   #numbering: Numbering = { at: 0, since: 0 };
   #wake = new AbortController();
-  /** Epoch ms of the next check of all pools. */
+  /** Time of the next check of all pools (ms by `performance.now`). */
   #lookAt = 0;
 
   constructor(private readonly watch: PoolWatch, private readonly deps: NotifierDeps) {
@@ -115,13 +122,13 @@ export class PoolNotifier {
       await this.#work();
       await this.#rest(signal);
       // Not all pools are checked at each change, because among a thousand pools one always changes.
-      if (Date.now() >= this.#lookAt) this.#lookAtAll();
+      if (performance.now() >= this.#lookAt) this.#lookAtAll();
     }
   }
 
   #lookAtAll(): void {
     for (const key of this.watch.keys()) this.#dirty.add(key);
-    this.#lookAt = Date.now() + (this.deps.lookEvery ?? 10_000);
+    this.#lookAt = performance.now() + (this.deps.lookEvery ?? 10_000);
   }
 
   async #work(): Promise<void> {
@@ -137,7 +144,7 @@ export class PoolNotifier {
     if (this.#dirty.size > 0) return;
     const either = AbortSignal.any([signal, this.#wake.signal]);
     // The promise rejects only when a signal aborts, which ends the pause early.
-    const rest = Math.max(0, this.#lookAt - Date.now());
+    const rest = Math.max(0, this.#lookAt - performance.now());
     await setTimeout(rest, undefined, { signal: either }).catch(() => undefined);
   }
 
@@ -151,7 +158,7 @@ export class PoolNotifier {
       const only = this.#isOfDesiredAlone(key, seen) ? { observed } : {};
       const repeat = this.#isRepeat(key, seen) ? { isRepeat: true as const } : {};
       const told = await this.deps.notify({ pool, generation, ...(run ? { run } : {}), ...repeat, ...only });
-      this.#memories.set(key, { observed, illness, policies, at: Date.now() });
+      this.#memories.set(key, { observed, illness, policies, at: performance.now() });
       this.deps.log.info("Signalled the rollout", { pool: key, generation: seen.generation, ...told });
     } catch (error) {
       this.deps.log.warn(`Failed to signal the rollout of "${key}"; retrying`, { error });
@@ -166,7 +173,7 @@ export class PoolNotifier {
   // Waits for machine-controller only without an open run: an open run may be about to start an outdated step, so it
   // gets the change at once.
   #awaitNumber(key: string, { isNumbered, run }: WatchedPool): "Waiting" | "Over" {
-    const now = Date.now();
+    const now = performance.now();
     const since = this.#unnumbered.get(key) ?? now;
     if (isNumbered && this.#unnumbered.has(key)) this.#numbering = { at: now, since };
     if (isNumbered || run) {
@@ -177,7 +184,8 @@ export class PoolNotifier {
     return now < this.#turnEnds(since) ? "Waiting" : "Over";
   }
 
-  // If machine-controller observed a later change of another pool first, this change waits for `numberedIn` only.
+  // Returns when a wait for machine-controller that began at `since` ends: after `numberedIn` if
+  // machine-controller has already observed a later change of another pool, otherwise possibly later.
   #turnEnds(since: number): number {
     const { numberedIn = numberedInMs } = this.deps;
     const { at, since: last } = this.#numbering;
@@ -194,15 +202,15 @@ export class PoolNotifier {
     const told = this.#memoryOf(key, seen);
     const isOther = told.illness !== seen.illness || told.policies !== seen.policies;
     if (isOther && !seen.isLeft) return true;
-    const toldLately = told.observed === seen.observed && Date.now() - told.at < retellAfterMs;
+    const toldLately = told.observed === seen.observed && performance.now() - told.at < retellAfterMs;
     if (toldLately) return false;
     return seen.reported !== seen.observed || seen.isOpen;
   }
 
-  // Returns whether this desired state was reported or signalled before. Until the Rollout has a report, the last
-  // signal decides, so that a run that was cancelled before its first report stays cancelled.
+  // Returns whether this desired state was reported or signalled before. Until a run has reported it, the last signal
+  // decides, so that a run that was cancelled before this report stays cancelled.
   #isRepeat(key: string, { reported, observed, isOpen }: WatchedPool): boolean {
-    return isOpen && observed === (reported ?? this.#memories.get(key)?.observed);
+    return reported === observed ? isOpen : observed === this.#memories.get(key)?.observed;
   }
 
   // Returns whether only the desired state changed since the last signal. False for a repeated signal, so that its run

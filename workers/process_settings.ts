@@ -131,7 +131,8 @@ export const ProcessSettings = z.object({
       "(default all that the worker can read)",
   }),
   providerEnvironment: setting(truth, "false", {
-    description: "Give machines provider credentials of the worker's environment where a provider spec has none; " +
+    description:
+      "Give machines the provider credentials from the environment of Ostler's worker where a provider spec has none; " +
       "not allowed with `cloud`",
     form: "truth",
   }),
@@ -208,7 +209,7 @@ export const ProcessSettings = z.object({
     ),
     "",
     {
-      description: "Change nodes' operating systems and Kubernetes with pods of this image, by digest (default " +
+      description: "Use pods of this image, by digest, to update nodes' operating systems and Kubernetes (default " +
         "disabled; `docs/explanation/hands.md`)",
     },
   ),

@@ -76,7 +76,7 @@ export const metrics = {
   },
   ostler_rollouts_blocked: {
     ...{ type: "gauge", of: ["controller"], labels: ["reason"] },
-    help: "Pools that start no more machines, by reason of their condition Blocked",
+    help: "Pools that start no further machine, by reason of their condition Blocked",
   },
   ostler_rollout_blocked_seconds: {
     ...{ type: "gauge", of: ["controller"], labels: ["reason"] },

@@ -50,10 +50,17 @@ function standingNotice(status: RolloutObject["status"]): Keyed | undefined {
   if (!kind || reason === "OnlySkippedRemain") return undefined;
   const times = conditions.flatMap(({ lastTransitionTime }) => lastTransitionTime ?? []);
   // A halted rollout is checked every ten minutes. The same result again is not a new notification, but a later failure
-  // of the change is a new one.
+  // of the change, or a halt after the end of another rollout, is a new one.
   const failed = Math.max(0, ...quarantine.map(({ since }) => since));
+  const ended = status?.history?.at(-1)?.["endedAt"];
   const keys = {
-    Halted: [revision, reason, failed, ...(namedByMachine.includes(reason) ? [message.split(": ", 1)[0]] : [])],
+    Halted: [
+      revision,
+      reason,
+      failed,
+      ...(ended === undefined ? [] : [ended]),
+      ...(namedByMachine.includes(reason) ? [message.split(": ", 1)[0]] : []),
+    ],
     RollingBack: [failed],
     AwaitingApproval: [plan?.hash ?? "", wave],
   };

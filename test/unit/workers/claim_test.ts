@@ -11,7 +11,7 @@ interface Made {
   action: { workflowType: string; taskQueue: string; memo?: Record<string, unknown> };
 }
 
-/** The Schedules of a Temporal server. */
+/** A fake of the part of a Temporal server that stores Schedules. */
 class Schedules {
   readonly made: Made[] = [];
   /** Requests since the last reset. */
@@ -68,13 +68,13 @@ function claimOf(name: string, taskQueue?: string): Claim {
   return new Claim(config, { confirmMs: 5 });
 }
 
-/** The outcomes of two claims that are made at the same time. */
+/** Awaits claims that are made at the same time; returns "served" or the name of the error for each. */
 async function atOnce(...claims: Promise<void>[]): Promise<string[]> {
   const ended = await Promise.allSettled(claims);
   return ended.map((each) => each.status === "fulfilled" ? "served" : (each.reason as Error).name).sort();
 }
 
-Deno.test("Claim.hold: reads only its own Schedule when the claim is held, however many clusters exist", async () => {
+Deno.test("Claim.hold: reads only the Schedule of its own cluster once it holds the claim, however many clusters exist", async () => {
   const schedules = new Schedules();
   for (let nth = 0; nth < 200; nth++) await claimOf(`c${nth}`).hold(schedules.client, named(`c${nth}`));
   const claim = claimOf("c7");

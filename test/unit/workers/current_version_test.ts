@@ -4,7 +4,7 @@ import { readConfig } from "../../../workers/config.ts";
 import { deploymentNameOf, ensureVersionCurrent, keepVersionCurrent } from "../../../workers/current_version.ts";
 import { eventually } from "../../support/eventually.ts";
 
-/** A Temporal that knows which builds poll which queue, as "name/type". */
+/** A fake Temporal; `polled` has the builds that poll each task queue, by "name/type" of the queue. */
 class FakeVersions {
   current = "v1";
   /** Epoch ms at which the current version was set. */
@@ -40,7 +40,7 @@ class FakeVersions {
 
 const v2 = readConfig({ OSTLER_BUILD_ID: "v2" });
 
-Deno.test("ensureVersionCurrent: makes a version current when its workers poll every queue, and only once", async () => {
+Deno.test("ensureVersionCurrent: makes a version current as soon as its workers poll every queue, with only one request", async () => {
   const versions = new FakeVersions();
   versions.poll("v1");
   versions.poll("v2", ["ostler/1", "ostler/2"]);
@@ -105,7 +105,7 @@ Deno.test("fault E14 keepVersionCurrent: an older standby that takes the lead do
   await eventually("a warning", () => said.length === 1);
   match(said.join(), /another controller set it since this process started/);
   deepEqual(versions.orders, []);
-  // Only "v2" has workers again: the update was undone before this process was replaced.
+  // The update was undone, so only workers of "v2" poll: this process must make "v2" current again.
   versions.polled = {};
   versions.poll("v2");
   await eventually("v2", () => versions.current === "v2");

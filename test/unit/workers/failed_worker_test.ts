@@ -10,7 +10,7 @@ Deno.test("throwOnceFailed: rejects when a worker has failed, even if the worker
   await rejects(thrown, { message: "Stopping: Temporal has refused the workers for a minute" });
 });
 
-Deno.test("throwOnceFailed: ignores workers that run or shut down normally, and ends when its signal aborts", async () => {
+Deno.test("throwOnceFailed: ignores workers that run or shut down normally, and rejects with AbortError when its AbortSignal aborts", async () => {
   const done = new AbortController();
   const states = ["RUNNING", "STOPPING", "DRAINING", "DRAINED", "STOPPED"].map((state) => ({ getState: () => state }));
   const watching = throwOnceFailed(states, done.signal, pauses);

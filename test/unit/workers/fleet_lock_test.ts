@@ -76,7 +76,7 @@ Deno.test("clientIdOf: returns a distinct UUID of version 4 for each machine ID,
   deepEqual([clientIdOf(""), clientIdOf("xyz")], ["", ""]);
 });
 
-Deno.test("FleetLock: records a node that requests the lock, and answers 200 once the node holds it; repetitions change nothing", () =>
+Deno.test("FleetLock: records a node that requests the lock, and answers 200 as soon as the node holds the lock; repeated requests change nothing", () =>
   serving(async ({ kube, ask }) => {
     deepEqual(await ask("pre-reboot", client), { code: 409, kind: "failed_lock" });
     const asked = lockNow(kube)?.asked ?? 0;

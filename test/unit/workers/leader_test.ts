@@ -14,8 +14,10 @@ class LeaseServer {
   reads = 0;
   writes = 0;
   isDown = false;
-  /** Answers nothing at all, like an API server on a suspended machine. */
+  /** Whether requests get no answer and no error, as from an API server on a suspended machine. */
   isFrozen = false;
+  /** Milliseconds until the answer to each request. */
+  delayMs = 0;
 
   get config(): KubeConfig {
     const api = {
@@ -29,6 +31,7 @@ class LeaseServer {
   async #answer<T>(act: () => T): Promise<T> {
     await Promise.resolve();
     if (this.isFrozen) await new Promise(() => {});
+    if (this.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, this.delayMs));
     if (this.isDown) throw answer(503, "ServiceUnavailable");
     return act();
   }
@@ -68,7 +71,7 @@ function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
 }
 
-Deno.test("leadWhileHolding: leads immediately when the lease is free, until its signal aborts", async () => {
+Deno.test("leadWhileHolding: leads immediately when the lease is free, and stops when its AbortSignal aborts", async () => {
   const server = new LeaseServer();
   const stop = new AbortController();
   await lead(server, stop.signal, async (leading) => {
@@ -85,7 +88,7 @@ Deno.test("leadWhileHolding: does not lead while another process holds the lease
   const stop = new AbortController();
   let hasLed = false;
   const waiting = lead(server, stop.signal, () => Promise.resolve(void (hasLed = true)));
-  // enough time for several reads, because a single one may be wrong
+  // enough time for several reads of the Lease, so that a process that leads after a later read fails the test
   await new Promise((resolve) => setTimeout(resolve, 1));
   stop.abort();
   await waiting;
@@ -102,7 +105,7 @@ Deno.test("leadWhileHolding: reports that another process leads, and nothing whi
     let told = 0;
     const waiting = lead(server, stop.signal, () => Promise.resolve(), () => {
       told += 1;
-      stop.abort(); // every read reports the other leader, so the first report ends the wait
+      stop.abort(); // the callback runs on every read that finds another leader, so the first call must stop it
     });
     if (isDown) setTimeout(() => stop.abort(), 1);
     await waiting;
@@ -140,6 +143,38 @@ for (const trouble of ["isDown", "isFrozen"] as const) {
     });
   });
 }
+
+Deno.test("leadWhileHolding: stops its work by the deadline after the last renewal, also during a pause between renewals", async () => {
+  const server = new LeaseServer();
+  const started = Date.now();
+  let stopped = Infinity;
+  const log = { info: () => {}, warn: () => {} };
+  // A second pause would end long after the deadline.
+  const slow = { renew: 2_000, deadline: 2_300, leave: 10 };
+  const deps = { config: readConfig({}), log, signal: new AbortController().signal, times: slow };
+  const leaving = leadWhileHolding(server.config, deps, async (leading) => {
+    server.isDown = true;
+    await untilAborted(leading);
+    stopped = Date.now();
+  });
+  await rejects(leaving, LeaseLost);
+  ok(stopped - started < 3_300, `Stopped after ${stopped - started} ms`);
+});
+
+Deno.test("leadWhileHolding: counts the first deadline from its request for the lease, not from the answer", async () => {
+  const server = new LeaseServer();
+  server.delayMs = 600;
+  const started = Date.now();
+  const log = { info: () => {}, warn: () => {} };
+  const slow = { renew: 300, deadline: 1_500, leave: 10 };
+  const deps = { config: readConfig({}), log, signal: new AbortController().signal, times: slow };
+  const leaving = leadWhileHolding(server.config, deps, async (leading) => {
+    server.isFrozen = true;
+    await untilAborted(leading);
+  });
+  await rejects(leaving, LeaseLost);
+  ok(Date.now() - started < 2_400, `Stopped after ${Date.now() - started} ms`);
+});
 
 Deno.test("leadWhileHolding: fails with LeaseLost when another process took the lease, even if the work hangs or fails", async () => {
   const works = [() => new Promise<void>(() => {}), async (leading: AbortSignal): Promise<void> => {

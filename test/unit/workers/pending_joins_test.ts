@@ -12,7 +12,7 @@ function requestOf(username: string, nth: number): NodeRequest {
   return { name: `${username}-${nth}`, resourceVersion: "1", username, groups: [], isDecided: false };
 }
 
-/** Starts a process that checks requests by `judge`; disposing of it ends the process. */
+/** Starts PendingJoins, which checks certificate requests with `judge` until the result is disposed of. */
 function waiting(judge: (request: NodeRequest) => Promise<Verdict>): PendingJoins & AsyncDisposable {
   const stop = new AbortController();
   const pending = new PendingJoins({ judge, log, firstPause: 1 });
@@ -40,7 +40,7 @@ Deno.test("PendingJoins: checks a valid request while another client sends inval
   ok(judged.size - before < 100, `Checked ${judged.size - before} requests before it`);
 });
 
-Deno.test("PendingJoins: checks all requests of a client in the end, except a deleted one, although it keeps only some at a time", async () => {
+Deno.test("PendingJoins: checks all requests of a client except a deleted one, although it remembers only some of them at a time", async () => {
   const judged = new Set<string>();
   await using pending = waiting((request) => {
     judged.add(request.name);
@@ -50,6 +50,20 @@ Deno.test("PendingJoins: checks all requests of a client in the end, except a de
   pending.put("bad-2400", undefined);
   await eventually("all except the deleted one", () => judged.size === 2_499);
   deepEqual(judged.has("bad-2400"), false);
+});
+
+Deno.test("PendingJoins: checks a valid request of a client with 1,200 other requests that stay pending, and these again", async () => {
+  const judged = new Map<string, number>();
+  await using pending = waiting(({ name }) => {
+    judged.set(name, (judged.get(name) ?? 0) + 1);
+    return Promise.resolve(name === "shared-good" ? { is: "Approved" } : left);
+  });
+  for (let nth = 0; nth < 1_200; nth++) pending.put(`bad-${nth}`, requestOf("shared", nth));
+  pending.put("good", { ...requestOf("shared", 0), name: "shared-good" });
+  await eventually("the valid request to be checked", () => judged.has("shared-good"));
+  const isAgain = (): boolean =>
+    judged.size === 1_201 && [...judged].every(([name, times]) => name === "shared-good" || times > 4);
+  await eventually("all others to be checked again", isAgain);
 });
 
 Deno.test("PendingJoins: checks requests of other clients during a slow check", async () => {

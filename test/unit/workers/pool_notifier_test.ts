@@ -13,7 +13,7 @@ function watched(overrides: Partial<WatchedPool> = {}): WatchedPool {
   };
 }
 
-/** A notifier over pools that the test changes, with its signals. */
+/** A PoolNotifier, the pools that it watches, which tests change, and the signals that it has sent. */
 class Desk {
   readonly told: PoolNews[] = [];
   readonly pools = new Map<string, WatchedPool>();
@@ -58,7 +58,7 @@ class Desk {
     this.#tell(of);
   }
 
-  /** Reports each pool again, and waits until the notifier has read all of them. */
+  /** Notifies the PoolNotifier of each pool once more, and waits until it has read all pools. */
   async lookAgain(): Promise<void> {
     for (const of of this.pools.keys()) this.#tell(of);
     const wanted = this.looks + this.pools.size;
@@ -86,7 +86,7 @@ Deno.test("PoolNotifier: sends one signal for each change of a pool without a ro
   deepEqual(desk.told.map(({ generation }) => generation), [1, 2]);
 });
 
-Deno.test("PoolNotifier: delays the signal for a change until machine-controller has observed it, because a run would only wait", async () => {
+Deno.test("PoolNotifier: delays the signal for a change until machine-controller has observed the change, because a rollout that starts earlier would only wait for that", async () => {
   const desk = new Desk([watched()], { lookEvery: 1 });
   desk.change({ observed: "g2", generation: 2, isNumbered: false });
   const looks = desk.looks;
@@ -98,7 +98,7 @@ Deno.test("PoolNotifier: delays the signal for a change until machine-controller
   deepEqual(desk.told.map(({ generation }) => generation), [2]);
 });
 
-Deno.test("PoolNotifier: signals a change that machine-controller does not observe in time, so that a run reports what it waits for", async () => {
+Deno.test("PoolNotifier: signals a change that machine-controller does not observe in time, so that a rollout starts and reports what it waits for", async () => {
   const desk = new Desk([watched()], { lookEvery: 1, numberedIn: 5 });
   desk.change({ observed: "g2", generation: 2, isNumbered: false });
   await desk.toldOf(1);
@@ -106,10 +106,10 @@ Deno.test("PoolNotifier: signals a change that machine-controller does not obser
   deepEqual(desk.told.map(({ generation }) => generation), [2]);
 });
 
-Deno.test("PoolNotifier: delays a change while machine-controller observes changes of other pools, unless it observes a later change first", async () => {
-  const { now } = Date;
-  let ms = now();
-  Date.now = () => ms;
+Deno.test("PoolNotifier: delays the signal for a change while machine-controller observes changes of other pools, unless it observes a later change first", async () => {
+  const { now } = performance;
+  let ms = performance.now();
+  performance.now = () => ms;
   const of = (name: string, isNumbered: boolean): WatchedPool =>
     watched({ pool: { namespace: "fleet", name }, observed: "g2", generation: 2, isNumbered });
   const desk = new Desk([of("one", false), of("other", false)], { lookEvery: 1, numberedIn: 5_000 });
@@ -130,15 +130,15 @@ Deno.test("PoolNotifier: delays a change while machine-controller observes chang
     await desk.toldOf(3);
     deepEqual(told(), ["one", "late", "other"]);
   } finally {
-    Date.now = now;
+    performance.now = now;
     await desk.close();
   }
 });
 
-Deno.test("PoolNotifier: signals a change that machine-controller has not observed after 10 minutes, as long as a run would wait", async () => {
-  const { now } = Date;
-  let ms = now();
-  Date.now = () => ms;
+Deno.test("PoolNotifier: signals a change that machine-controller has not observed after 10 minutes, the time that a rollout would wait for it", async () => {
+  const { now } = performance;
+  let ms = Math.round(performance.now());
+  performance.now = () => ms;
   const of = (name: string, isNumbered: boolean): WatchedPool =>
     watched({ pool: { namespace: "fleet", name }, observed: "g2", generation: 2, isNumbered });
   const names = Array.from({ length: 14 }, (_, nth) => `pool${nth}`);
@@ -153,12 +153,12 @@ Deno.test("PoolNotifier: signals a change that machine-controller has not observ
       await desk.lookAgain();
     }
   } finally {
-    Date.now = now;
+    performance.now = now;
     await desk.close();
   }
 });
 
-Deno.test("PoolNotifier: signals a change to a running rollout at once", async () => {
+Deno.test("PoolNotifier: signals a running rollout immediately when its pool changes", async () => {
   const run = { workflowId: "machine-deployment/fleet/pool", runId: "r" };
   const desk = new Desk([watched({ isOpen: true, run })]);
   await desk.toldOf(1);
@@ -185,6 +185,24 @@ Deno.test("PoolNotifier: retries a failed signal", async () => {
   await desk.close();
   equal(refusals, 4);
   equal(desk.told.length, 1);
+});
+
+Deno.test("PoolNotifier: retries a failed signal at once after the clock of the machine was set back", async () => {
+  const { now } = Date;
+  let refusals = 0;
+  const refuse = (): boolean => {
+    refusals += 1;
+    // After the second refusal, the time of the next check of all pools is known.
+    if (refusals === 2) Date.now = () => now() - 3_600_000;
+    return refusals < 4;
+  };
+  const desk = new Desk([watched({ observed: "g2" })], { lookEvery: 1, refuse });
+  try {
+    await desk.toldOf(1);
+  } finally {
+    Date.now = now;
+    await desk.close();
+  }
 });
 
 Deno.test("PoolNotifier: signals every pool, even if one signal fails", async () => {
@@ -245,7 +263,7 @@ Deno.test("PoolNotifier: signals changed, new and deleted policies, except those
   deepEqual(desk.told.map(({ generation }) => generation), [2, 3, 4]);
 });
 
-Deno.test("fault E4: PoolNotifier: marks a signal as a repeat while the desired state is one that was read or signalled already", async () => {
+Deno.test("fault E4: PoolNotifier: marks a signal as a repeat if a rollout has read its desired state, or an earlier signal reported it", async () => {
   const desk = new Desk([watched({ isOpen: true })], { lookEvery: 1 });
   await desk.toldOf(1);
   desk.change({ isOpen: true, policies: "p@2" });
@@ -257,6 +275,18 @@ Deno.test("fault E4: PoolNotifier: marks a signal as a repeat while the desired 
   await desk.close();
   deepEqual(desk.told.map(({ isRepeat = false }) => isRepeat), [true, true, false, true]);
 });
+
+for (const isOpen of [false, true]) {
+  const previous = isOpen ? "a replaced rollout" : "an ended rollout";
+  Deno.test(`PoolNotifier: marks a second signal for one desired state as a repeat while the Rollout still reports ${previous}`, async () => {
+    const desk = new Desk([watched({ isOpen, observed: "g2" })], { lookEvery: 1 });
+    await desk.toldOf(1);
+    desk.change({ isOpen, observed: "g2", policies: "p@2" });
+    await desk.toldOf(2);
+    await desk.close();
+    deepEqual(desk.told.map(({ isRepeat = false }) => isRepeat), [false, true]);
+  });
+}
 
 Deno.test("PoolNotifier.isNews: returns false for a pool whose rollout was stopped, until its desired state changes", async () => {
   const desk = new Desk();

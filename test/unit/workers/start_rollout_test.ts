@@ -8,10 +8,10 @@ type Options = Parameters<Client["workflow"]["signalWithStart"]>[1];
 
 interface Temporal {
   run?: { workflowId: string; runId: string };
-  /** UID in the Schedule of each cluster, by the cluster's name. */
+  /** By the name of a cluster, the cluster UID that its Schedule records. */
   owners?: Record<string, string>;
   status?: string;
-  /** Seconds since a worker asked for tasks of the run's queue. */
+  /** Seconds since a worker last polled the task queue of the run; undefined if none polls it. */
   polled?: number;
   ended?: unknown[];
   isRepeat?: true;
@@ -66,7 +66,7 @@ Deno.test("startRollout: starts the only workflow of the pool, or signals it if 
   ]);
 });
 
-Deno.test("fault E4: startRollout: starts a cancelled run again only to publish, until the desired state changes", async () => {
+Deno.test("fault E4: startRollout: after a cancelled run, starts a run that only publishes the config, until the desired state changes", async () => {
   const pool = { namespace: "fleet", name: "pool" };
   const [, repeated] = await started({}, { isRepeat: true, status: "CANCELLED" });
   deepEqual(repeated.args, [{ ...pool, publishOnly: true }]);

@@ -19,7 +19,7 @@ function image(name: string, generation: number, judged?: { status: string; gene
   };
 }
 
-Deno.test("tellImages: signals an OSImage that is new, changed or not accepted, and none that is accepted", async () => {
+Deno.test("tellImages: signals an OSImage that is new, changed or not accepted, and no unchanged OSImage that is accepted", async () => {
   await using api = await WatchedApi.start();
   const stop = new AbortController();
   const asked: string[] = [];

@@ -15,7 +15,9 @@ function node(name: string, status = "True"): Parameters<WatchedApi["put"]>[1] {
   return { metadata: { name, creationTimestamp }, status: { conditions: [{ type: "Ready", status }] } };
 }
 
-/** Sends signals until it is disposed of; `admit` returns a failure, if any. */
+/**
+ * Sends a signal with `admit` for each due JoiningNode until disposed of; a signal fails if `admit` returns an error.
+ */
 function telling(
   api: WatchedApi,
   admit: (name: string) => Error | undefined,
@@ -66,6 +68,22 @@ Deno.test("tellJoiningNodes: signals a JoiningNode when its deadline has passed"
 });
 
 const past = { deadline: new Date(0).toISOString() };
+
+Deno.test("tellJoiningNodes: applies the default deadline to a JoiningNode with an unreadable one, and signals the others", async () => {
+  await using api = await WatchedApi.start();
+  const asked: string[] = [];
+  // The API server accepts this time as a `date-time`, although its zone does not exist.
+  const unreadable = { deadline: "2026-01-01T10:00:00+99:99" };
+  const old = record("old", "1", unreadable);
+  api.put(path, { ...old, metadata: { ...old.metadata, creationTimestamp: "2026-01-01T10:00:00Z" } });
+  api.put(path, record("due", "2", past));
+  await using _ = telling(api, (name) => void asked.push(name));
+  await eventually("a watch", () => api.watches(path) === 1);
+  api.put(path, record("new", "3", unreadable));
+  api.put(path, record("later", "4", past));
+  await eventually("three signals", () => asked.length === 3);
+  deepEqual(asked.toSorted(), ["due", "later", "old"]);
+});
 
 Deno.test("tellJoiningNodes: retries a failed signal, and logs the retry", async () => {
   await using api = await WatchedApi.start();

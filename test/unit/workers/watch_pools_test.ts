@@ -40,7 +40,7 @@ function node(name: string, conditions: Record<string, string>): Named {
   };
 }
 
-/** Pools web and db with one joined machine each, watched; `of` returns what the watch has of a pool. */
+/** Watches the pools "web" and "db", each with one joined machine; `of` returns the state of a pool in the watch. */
 async function twoPools(api: WatchedApi): Promise<Fleet> {
   for (const name of ["web", "db"]) {
     api.put(paths.deployments, deployment(name, { tier: name }));
@@ -76,7 +76,7 @@ function found(pool: WatchedPool | undefined): WatchedPool {
   return pool;
 }
 
-Deno.test("watchPools: reports only the pool whose node becomes NotReady, and its recovery", async () => {
+Deno.test("watchPools: reports a pool when its node becomes NotReady and when the node recovers, and no other pool", async () => {
   await using api = await WatchedApi.start();
   using fleet = await twoPools(api);
   deepEqual([fleet.of("web").illness, fleet.of("db").illness], ["", ""]);
@@ -107,7 +107,7 @@ Deno.test("watchPools: counts the progress of a rollout without a report, and re
   ]);
 });
 
-Deno.test("watchPools: treats a condition as unhealthy if a policy of the pool names it", async () => {
+Deno.test("watchPools: treats a node with a condition as unhealthy if a policy that selects its pool names the condition", async () => {
   await using api = await WatchedApi.start();
   using fleet = await twoPools(api);
   for (const name of ["web-node", "db-node"]) api.put(paths.nodes, node(name, { Ready: "True", DiskPressure: "True" }));

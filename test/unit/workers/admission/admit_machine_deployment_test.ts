@@ -97,7 +97,7 @@ Deno.test("admitMachineDeployment: reports all errors at once, and no value of t
   ok(!message.includes("hunter2"));
 });
 
-Deno.test("admitMachineDeployment: an error that exists already blocks neither a change of replicas nor a deletion", async () => {
+Deno.test("admitMachineDeployment: an error that the previous object had too blocks neither a change of replicas nor a deletion", async () => {
   const broken = { value: { colour: "red" } };
   const scaled = await judge(deployment({ ...broken, replicas: 3 }), deployment(broken));
   equal(scaled.denial, undefined);
@@ -120,7 +120,7 @@ Deno.test("admitMachineDeployment: denies a custom profile for another operating
   match(message, /from "ubuntu" to "flatcar": profile "my-ubuntu" does not support it/);
 });
 
-Deno.test("admitMachineDeployment: admits a change to the operating system of the profile in its namespace", async () => {
+Deno.test("admitMachineDeployment: admits a change to an operating system that the profile supports; reads the profile from the annotated namespace", async () => {
   const value = { operatingSystem: "flatcar" };
   const annotations = { [profileKey]: "my-flatcar" };
   equal((await judge(deployment({ annotations, value }), deployment({ annotations }))).denial, undefined);

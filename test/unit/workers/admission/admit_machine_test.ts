@@ -39,7 +39,7 @@ Deno.test("admitMachine: admits the machine with a warning when the state of the
   equal(said.length, 1);
 });
 
-Deno.test("admitMachine: adds the same annotations as the policy of newer API servers", async () => {
+Deno.test("admitMachine: adds the same annotations as the MutatingAdmissionPolicy that newer API servers use instead", async () => {
   const file = new URL("../../../../deploy/kubernetes/admission/hold_new_machines.yaml", import.meta.url);
   const [policy] = parseManifests(await Deno.readTextFile(file), "hold_new_machines.yaml");
   for (const mark of [holdAnnotation, victimAnnotation]) match(JSON.stringify(policy), new RegExp(`'${mark}':`));

@@ -200,7 +200,7 @@ Deno.test("admitProfile: denies a failing template with file and line, as the re
         match(denial?.message ?? "admitted", wanted);
       });
     }
-    await story.step("admitProfile: warns of values that only some MachineDeployments have", async () => {
+    await story.step("admitProfile: warns of a template that fails without optional values", async () => {
       const data = "{{ range $name, $value := .KubeReserved }}{{ $name }}{{ end }}{{ .NetworkConfig.IPFamily }}";
       const spec = { bootstrapConfig: {}, provisioningConfig: { files: [file("/opt/setup", data)] } };
       const { denial, warnings } = await admit(request(profile(spec)), AbortSignal.timeout(60_000));

@@ -16,7 +16,7 @@ Deno.test("HeldBody: returns a text that fits into the limit, and counts it unti
   equal(held.bytes, 0);
 });
 
-Deno.test("HeldBody: refuses a text that does not fit beside others, keeps nothing of it, and accepts the next one", async () => {
+Deno.test("HeldBody: refuses a text that exceeds the limit together with held texts, keeps nothing of it, and accepts a later text that fits", async () => {
   const held = { bytes: 0, atMost: 10 };
   using first = new HeldBody(held);
   equal(await first.read(sent("123456")), undefined);

@@ -5,7 +5,9 @@ import { OwnCertificate } from "../../../../workers/admission/certificate/own_ce
 const secret = { namespace: "ostler-system", name: "ostler-webhook-authority" };
 const overlapMs = 1_000;
 
-/** Webhooks on one API server, with a clock that tests set. */
+/**
+ * Returns a fake API server, a function that creates a webhook on it, and a function that advances the shared clock.
+ */
 function scene(): { kube: FakeKube; webhook: () => OwnCertificate; pass: (ms: number) => void } {
   const kube = new FakeKube();
   let time = Date.parse("2026-01-01T00:00:00Z");
@@ -14,7 +16,7 @@ function scene(): { kube: FakeKube; webhook: () => OwnCertificate; pass: (ms: nu
   return { kube, webhook: () => new OwnCertificate(kube.client, order), pass: (ms) => void (time += ms) };
 }
 
-Deno.test("own certificate: webhooks that start together all serve the one certificate that was written", async () => {
+Deno.test("own certificate: webhooks that start at the same time all serve the same certificate, which one of them wrote", async () => {
   const { kube, webhook } = scene();
   const seen = await Promise.all([webhook(), webhook(), webhook()].map((one) => one.look()));
   equal(new Set(seen.map(({ serving }) => serving.cert)).size, 1);

@@ -25,7 +25,7 @@ function webhooksOf(kube: FakeKube, name: string): Configuration["webhooks"] {
   return (kube.get("mutatingwebhookconfigurations", name) as Configuration | undefined)?.webhooks;
 }
 
-Deno.test("register: writes the CA bundle once, and registers the webhook for new machines only while no policy holds them", async () => {
+Deno.test("register: writes the CA bundle once, and registers the webhook for new machines only while no MutatingAdmissionPolicy holds new machines", async () => {
   const kube = cluster();
   const { client } = kube;
   equal(await register(client, { endpoints, trusted: "PEM", holds: true }), "all");

@@ -15,7 +15,8 @@ const hosts = ["ostler-webhook.ostler-system.svc", "127.0.0.1"];
 const overlapMs = 600_000;
 
 /**
- * Returns the state after webhooks have checked it twice a day from one time to the other, and the day of each step.
+ * Simulates a webhook that checks the state twice a day from time `from` to time `until`; returns the last state, and
+ * each step with its day.
  */
 async function lived(
   state: SelfMade | undefined,
@@ -33,8 +34,8 @@ async function lived(
       state = await stepped(state, step, { now, hosts });
       done.push(`day ${Math.round((now - start) / dayMs)}: ${step}`);
       ok(isSound(state));
-      // A client that read the authorities before this step trusts the certificate after it, and a client that reads
-      // them now trusts the previous certificate.
+      // A client that read the authorities before this step must trust the certificate that is served after the step,
+      // and a client that reads them after the step must trust the certificate that was served before.
       for (const [shown, trusting] of before && step !== "begin" ? [[state, before], [before, state]] as const : []) {
         const certificate = new X509Certificate(shown.serving.cert);
         ok(trusting.authorities.some((pem) => certificate.verify(new X509Certificate(pem).publicKey)), done.at(-1));
@@ -77,7 +78,7 @@ Deno.test("self-made certificate: serves no certificate of a new authority befor
   equal(dueStepOf(served, at(start, { shownMs: overlapMs })), "dropAuthorities");
 });
 
-Deno.test("self-made certificate: replaces a certificate for other hosts, or that has expired, immediately", async () => {
+Deno.test("self-made certificate: replaces a certificate immediately when it has expired, or was issued for hosts other than the webhook's", async () => {
   const begun = await stepped(undefined, "begin", at(start));
   equal(dueStepOf(begun, at(start, { hosts: ["elsewhere.svc"] })), "serveAnew");
   const late = start + 91 * dayMs;

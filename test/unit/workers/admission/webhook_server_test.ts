@@ -15,13 +15,13 @@ import { deployment, request as asked } from "./review_objects.ts";
 interface Answer {
   status: number;
   body: string;
-  /** Common name of the certificate that was shown. */
+  /** Common name of the certificate that the server presented. */
   name: string;
 }
 
 const quiet = { info: () => {}, warn: () => {}, error: () => {} };
 
-/** A server on a free port whose certificate is in a folder, and a client that trusts its authority. */
+/** A webhook server on a free port, which reads its certificate from `folder`, and a client that trusts `authority`. */
 class Scene {
   readonly #agent: Agent;
 
@@ -165,7 +165,7 @@ Deno.test("webhook server: serves a renewed certificate without a restart, and i
   await following;
 });
 
-Deno.test("webhook server: reads its certificate again when a client does not trust it, but not for each of many clients", async () => {
+Deno.test("webhook server: reads its certificate again when a client does not trust it, but not once for each client", async () => {
   await using scene = await Scene.open({ "/judge": () => Promise.resolve({}) });
   const { server, folder } = scene;
   const stop = new AbortController();
@@ -210,7 +210,7 @@ Deno.test("webhook server: logs a failure to configure the API server once, and 
   equal(warnings.length, 2);
 });
 
-Deno.test("webhook server: refuses a missing certificate, and one with another key", async () => {
+Deno.test("webhook server: refuses a missing certificate, and a certificate that does not match the key", async () => {
   const folder = await mkdtemp(join(tmpdir(), "ostler-webhook-"));
   try {
     await rejects(readCertificate(folder), { message: `Failed to use the certificate in "${folder}": ENOENT` });

@@ -80,7 +80,7 @@ Deno.test("NodeVersion gauges: have one series for each condition that Ostler se
   deepEqual(await lines(), []);
 });
 
-Deno.test("Lead: exports certificate gauges only until its end", async () => {
+Deno.test("Lead: exports certificate gauges only while the process leads", async () => {
   const metrics = await createMetrics("controller");
   const lead = new Lead(metrics);
   const lines = async (): Promise<number> =>

@@ -109,7 +109,7 @@ Deno.test("metrics: a machine is counted once, at its current join stage, and on
   deepEqual(await counts(), []);
 });
 
-Deno.test("metrics: durations of machines have labels for pool and image, of the last 1,000 images", async () => {
+Deno.test("metrics: durations of machines have labels for pool and image, and only the last 1,000 images have series", async () => {
   const metrics = await createMetrics("worker");
   const { joined } = stepMeasures(metrics);
   for (let nth = 0; nth <= 1_000; nth++) joined(40, { pool, image: `img-${nth}` });

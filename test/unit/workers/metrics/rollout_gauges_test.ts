@@ -100,7 +100,7 @@ Deno.test("rollout gauges: have a bounded number of series, whatever reasons a R
   equal((await valuesOf(metrics, "ostler_rollouts_blocked")).length, 61);
 });
 
-Deno.test("rollout gauges: report credentials of the worst pool: oldest, first to expire, longest overdue", async () => {
+Deno.test("rollout gauges: report the oldest credentials, those that expire first, and those whose renewal is longest overdue", async () => {
   const made = [0, 10, 30].map((hoursAgo, at) => {
     const issuedAt = new Date(noon - hoursAgo * hourMs);
     const expiresAt = new Date(issuedAt.getTime() + 24 * hourMs);

@@ -21,7 +21,7 @@ function idOf(status: object, uid?: string): string {
   return noticesOf(status, uid)[0]?.id ?? "";
 }
 
-Deno.test("noticesOf: returns one notification for a halted rollout, with its reason, and the same ID until another failure", () => {
+Deno.test("noticesOf: returns one notification for a halted rollout, with its reason; its ID changes only with another reason, another failure or another pool", () => {
   const [{ id = "", ...notice } = {}, ...more] = noticesOf(halted);
   deepEqual([notice, more], [{
     ...{ kind: "Halted", at: "2026-01-01T10:00:00.000Z", reason: "Quarantined", message: "Revision 4 is held" },
@@ -41,11 +41,18 @@ Deno.test("noticesOf: returns one notification for a halted rollout, with its re
   notEqual(idOf(halted, "other"), id, "Expected another notification for another pool of that name");
 });
 
+Deno.test("noticesOf: returns another notification for a halt with the same reason after another rollout of the revision has ended", () => {
+  const denied = { ...halted, reason: "AccessDenied", quarantine: [], history: [{ ...ended, revision: "3" }] };
+  const again = { ...denied, history: [...denied.history, { ...ended, endedAt: "2026-01-02T10:30:00Z" }] };
+  equal(idOf({ ...denied, message: "another text" }), idOf(denied));
+  notEqual(idOf(again), idOf(denied));
+});
+
 Deno.test("fault U2: noticesOf: returns nothing for a rollout whose remaining machines a user skipped", () => {
   deepEqual(noticesOf({ ...halted, reason: "OnlySkippedRemain", quarantine: [] }), []);
 });
 
-Deno.test("noticesOf: returns each machine with an inconclusive gate once, and not each evaluation", () => {
+Deno.test("noticesOf: returns one notification for each machine with an inconclusive gate, and none for a repeated evaluation", () => {
   const inDoubt = (machine: string, why: string): object => ({
     ...halted,
     ...{ reason: "GateInconclusive", message: `${machine}: gate "errors" is inconclusive: ${why}`, quarantine: [] },
@@ -64,11 +71,11 @@ Deno.test("noticesOf: returns one notification for each set of machines of the l
       quarantine: [],
     },
   });
-  equal(idOf(failed("m-1, m-2")), idOf(failed("m-1, m-2")));
+  equal(idOf({ ...failed("m-1, m-2"), conditions: [] }), idOf(failed("m-1, m-2")));
   notEqual(idOf(failed("m-3, m-4")), idOf(failed("m-1, m-2")));
 });
 
-Deno.test("noticesOf: returns one notification for a rollback, whatever its later reasons", () => {
+Deno.test("noticesOf: returns the same notification during a whole rollback, even when the reason or the revision changes", () => {
   const back = { ...halted, phase: "RollingBack", reason: "RollBack" };
   equal(noticesOf(back)[0]?.kind, "RollingBack");
   equal(idOf({ ...back, reason: "Joining", revision: "5" }), idOf(back));
