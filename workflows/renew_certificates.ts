@@ -26,8 +26,8 @@ import type {
   RenewalSurvey,
   UpgradeStanding,
 } from "./contracts/mod.ts";
-import { lookMs, waitAfterFailure } from "./kubernetes/after_failure.ts";
-import { nextRenewalStep, type RenewalStep } from "./kubernetes/next_renewal_step.ts";
+import { attempted, endCancelled, lookMs, waitAfterFailure } from "./kubernetes/after_failure.ts";
+import { awaitingReady, nextRenewalStep, type RenewalStep } from "./kubernetes/next_renewal_step.ts";
 import { renewControlPlane } from "./kubernetes/renew_control_plane.ts";
 import { failedRenewal, holdRenewal, renewalHaltIn } from "./kubernetes/renewal_halts.ts";
 import { giveBackSlot, renewSlot, type SlotWork } from "./kubernetes/upgrade_control_plane.ts";
@@ -39,15 +39,22 @@ type Present = Extract<RenewalSurvey, { state: "Present" }>;
 
 /** Minimum milliseconds of a wait for the next survey. */
 const restMs = 300_000;
-/** Milliseconds until the slot of a control plane ends unless it is renewed; longer than an order may take. */
+/**
+ * Milliseconds until the slot that the run took for a control plane expires, unless the run renews the slot; longer
+ * than an order to a node may take.
+ */
 const slotMs = 7_200_000;
 
 /**
- * Surveys and renews until no certificate expires soon; the workflow ID is `renew-certificates/<name>`. `unfinished` is
- * the field of that name in `Run`, as the previous run of the chain left it.
+ * Surveys and renews until no certificate expires soon; the workflow ID is `renew-certificates/<name>`. `unfinished`
+ * and `halt` are the fields of those names in `Run`, as the previous run of the chain left them.
  */
-export async function renewCertificates(object: ClusterObject, unfinished = ""): Promise<NodeVersionOutcome> {
-  const run = beginRun(object, unfinished);
+export async function renewCertificates(
+  object: ClusterObject,
+  unfinished = "",
+  halt: HeldUpgrade | null = null,
+): Promise<NodeVersionOutcome> {
+  const run = beginRun(object, { unfinished, halt });
   setHandler(nodeVersionChanged, () => void (run.isChanged = true));
   try {
     return await untilRenewed(run);
@@ -57,7 +64,10 @@ export async function renewCertificates(object: ClusterObject, unfinished = ""):
   }
 }
 
-/** The memory of one run; the next run gets only `unfinished`. */
+/**
+ * The memory of one run; the next run gets only `unfinished` and `halt`, because without `halt` it would repeat a
+ * refused order.
+ */
 interface Run {
   readonly object: ClusterObject;
   readonly holder: PoolRef;
@@ -68,29 +78,28 @@ interface Run {
    * Reason and message of the last report, which the NodeVersion shows; "" before the first report and after a failure.
    */
   reported: string;
-  /** Why the renewal waits, and until when; null for none. */
+  /** Why the renewal waits, and until when; null if it does not wait. */
   halt: HeldUpgrade | null;
-  /** The control plane under way in the last survey. */
+  /** The control plane whose renewal was under way in the last survey; null for none. */
   underWay: RenewalPlane | null;
   /** The uid of the control plane whose renewal just ended without a failure; "" for none. */
   ended: string;
   /**
-   * The uid of the control plane whose renewal is under way, but which gave its slot back because etcd is inconclusive;
-   * "" for none.
+   * The uid of the control plane whose renewal is under way, although the run gave its slot back because etcd is
+   * inconclusive or the machine may be lost; "" for none.
    */
   unfinished: string;
 }
 
-function beginRun(object: ClusterObject, unfinished: string): Run {
+function beginRun(object: ClusterObject, kept: Pick<Run, "unfinished" | "halt">): Run {
   const memory = { slotSince: null, mayHaveSlot: true, renewAt: 0, isOnlyHeld: false };
   const slot = { holder: holderOfRenewal(object), lastsMs: slotMs, memory };
-  return { object, ...slot, isChanged: false, reported: "", halt: null, underWay: null, ended: "", unfinished };
+  return { object, ...slot, isChanged: false, reported: "", underWay: null, ended: "", ...kept };
 }
 
 async function untilRenewed(run: Run): Promise<NodeVersionOutcome> {
   for (;;) {
-    // The signal may mean that the run need not wait any more, so the next attempt begins now and not at its scheduled
-    // time.
+    // A signal may mean that the obstacle is gone, so the next attempt begins now and not at its scheduled time.
     if (run.isChanged && run.halt?.again === "Soon") run.halt.until = Date.now();
     run.isChanged = false;
     try {
@@ -107,7 +116,8 @@ async function untilRenewed(run: Run): Promise<NodeVersionOutcome> {
       run.reported = "";
     }
     if (workflowInfo().continueAsNewSuggested) {
-      return await continueAsNew<typeof renewCertificates>(run.object, run.unfinished);
+      const halt = run.halt ? [run.halt] as const : [];
+      return await continueAsNew<typeof renewCertificates>(run.object, run.unfinished, ...halt);
     }
   }
 }
@@ -138,14 +148,18 @@ function withUnfinished({ unfinished }: Run, survey: Present): Present {
 
 /**
  * Returns the next step. While a halt lasts, returns Wait instead of an attempt: a halt ends at its time, or when a
- * person changes something.
+ * person changes something. Also returns Wait for a control plane whose slot was given back until it is Ready, because
+ * another attempt would take the slot from the repair of a lost machine.
  */
 function nextOf(run: Run, survey: Present): RenewalStep {
   const halt = renewalHaltIn(survey, run.halt);
   run.halt = halt;
   const next = nextRenewalStep(survey);
-  if (next.step === "Renew" && halt && isHeld(halt, Date.now())) return { step: "Wait", standing: halt.standing };
-  return next;
+  if (next.step !== "Renew") return next;
+  if (halt && isHeld(halt, Date.now())) return { step: "Wait", standing: halt.standing };
+  const { controlPlane } = next;
+  const hasSlot = run.underWay?.uid === controlPlane.uid;
+  return hasSlot || controlPlane.isReady ? next : awaitingReady([controlPlane], controlPlane);
 }
 
 /**
@@ -177,12 +191,17 @@ async function renew(run: Run, survey: Present, controlPlane: RenewalPlane): Pro
 }
 
 /**
- * Renews the slot of the control plane under way, because without a slot the run of its group could replace the
- * machine.
+ * Renews the slot of the control plane under way. Without this slot, the run that rolls the group of the control plane
+ * could replace its machine. A machine that is not Ready after a failed attempt may be lost for good, so its slot is
+ * given back for a repair, and its renewal remains under way.
  */
 async function renewOwnSlot(run: Run): Promise<void> {
-  const { underWay, memory } = run;
-  if (underWay && memory.mayHaveSlot) await renewSlot({ ...run, controlPlane: underWay });
+  const { underWay, memory, halt } = run;
+  if (!underWay || !memory.mayHaveSlot) return;
+  const isFailed = halt !== null && halt.again !== "Soon";
+  if (!isFailed || underWay.isReady) return await renewSlot({ ...run, controlPlane: underWay });
+  run.unfinished = underWay.uid;
+  await giveBackSlot(run);
 }
 
 function readSurvey(object: ClusterObject): Promise<RenewalSurvey> {
@@ -198,7 +217,10 @@ async function report(run: Run, standing: UpgradeStanding): Promise<void> {
   run.reported = text;
 }
 
-/** Waits until the NodeVersion changes, a halt ends, or the next survey is due. */
+/**
+ * Waits until the NodeVersion changes or the next survey is due: when a halt ends, but after at least `restMs` and at
+ * most `lookMs`.
+ */
 async function rest(run: Run): Promise<void> {
   const left = (run.halt?.until ?? Infinity) - Date.now();
   await condition(() => run.isChanged, Math.min(lookMs, Math.max(restMs, left)));
@@ -210,13 +232,33 @@ function gone({ object }: Run): NodeVersionOutcome {
 
 /** Reports a cancellation, and gives the slot back, unless an order may be under way: then the slot ends by itself. */
 async function leave(run: Run): Promise<void> {
-  const survey = await readSurvey(run.object);
-  const underWay = survey.state === "Present" ? survey.controlPlanes.filter((each) => each.isUnderWay) : [];
-  const isLeft = underWay.length > 0 && !run.memory.isOnlyHeld;
-  if (!isLeft) await giveBackSlot(run);
-  if (survey.state === "Gone") return;
-  const state = isLeft
-    ? `${planesText(underWay)} may still restart ${underWay.length === 1 ? "its" : "their"} static pods`
-    : "no control plane is half done";
-  await report(run, { reason: "RenewalCancelled", message: `The renewal of certificates was cancelled: ${state}` });
+  const read = await attempted(readSurvey(run.object));
+  if ("failed" in read) {
+    const keepsSlot = !run.memory.isOnlyHeld;
+    return await end(run, { keepsSlot, state: `cannot read which control planes are half done: ${read.failed}` });
+  }
+  const survey = read.result;
+  if (survey.state === "Gone") return await giveBackSlot(run);
+  const underWay = survey.controlPlanes.filter((each) => each.isUnderWay);
+  const keepsSlot = underWay.length > 0 && !run.memory.isOnlyHeld;
+  await end(run, { keepsSlot, state: keepsSlot ? restarting(underWay) : withoutSlot(run, survey) });
+}
+
+function restarting(planes: RenewalPlane[]): string {
+  return `${planesText(planes)} may still restart ${planes.length === 1 ? "its" : "their"} static pods`;
+}
+
+function withoutSlot({ unfinished }: Run, { controlPlanes }: Present): string {
+  const half = controlPlanes.filter(({ uid }) => uid === unfinished);
+  if (half.length === 0) return "no control plane is half done";
+  return `${planesText(half)} is half done: some of its static pods may still use the previous certificates`;
+}
+
+async function end(run: Run, { keepsSlot, state }: { keepsSlot: boolean; state: string }): Promise<void> {
+  const message = `The renewal of certificates was cancelled: ${state}`;
+  await endCancelled({ reason: "RenewalCancelled", message }, {
+    keepsSlot,
+    giveBackSlot: () => giveBackSlot(run),
+    report: (standing) => report(run, standing),
+  });
 }

@@ -25,7 +25,7 @@ import type {
   UpgradeStanding,
   UpgradeSurvey,
 } from "./contracts/mod.ts";
-import { lookMs, waitAfterFailure } from "./kubernetes/after_failure.ts";
+import { attempted, endCancelled, lookMs, waitAfterFailure } from "./kubernetes/after_failure.ts";
 import { giveOrder, type OnControlPlane } from "./kubernetes/give_order.ts";
 import { hasBegun, nextUpgradeStep, type UpgradeStep } from "./kubernetes/next_upgrade_step.ts";
 import {
@@ -41,7 +41,6 @@ import {
 import { failed, haltIn, type HeldUpgrade, holdUpgrade, isHeld, type UpgradeHalt } from "./kubernetes/upgrade_halts.ts";
 import { act, waits } from "./kubernetes/upgrade_proxies.ts";
 import { unlessOver } from "./machine/work.ts";
-import { troubleOf } from "./state/trouble.ts";
 import { upgradeDetails } from "./status/upgrade_page.ts";
 
 type Present = Extract<UpgradeSurvey, { state: "Present" }>;
@@ -49,9 +48,15 @@ type Present = Extract<UpgradeSurvey, { state: "Present" }>;
 /** Milliseconds for which a check without findings is valid; a check with findings is repeated at the next survey. */
 const checkedMs = 3_600_000;
 
-/** Surveys and upgrades until all control planes run the version; the workflow ID is `upgrade-kubernetes/<name>`. */
-export async function upgradeKubernetes(object: ClusterObject): Promise<NodeVersionOutcome> {
-  const run = beginRun(object);
+/**
+ * Surveys and upgrades until all control planes run the version; the workflow ID is `upgrade-kubernetes/<name>`. `halt`
+ * is the field of that name in `Run`, as the previous run of the chain left it.
+ */
+export async function upgradeKubernetes(
+  object: ClusterObject,
+  halt: HeldUpgrade | null = null,
+): Promise<NodeVersionOutcome> {
+  const run = beginRun(object, halt);
   setHandler(nodeVersionChanged, () => void (run.isChanged = true));
   try {
     return await untilUpgraded(run);
@@ -61,7 +66,7 @@ export async function upgradeKubernetes(object: ClusterObject): Promise<NodeVers
   }
 }
 
-/** The memory of one run; the next run begins without it. */
+/** The memory of one run; the next run gets only `halt`, because otherwise it would repeat a refused order. */
 interface Run {
   readonly object: ClusterObject;
   readonly memory: UpgradeMemory;
@@ -70,13 +75,13 @@ interface Run {
   seen: Present | null;
   /** The status that the NodeVersion has, as `textOf` writes it. */
   reported: string;
-  /** The findings of the last check of the cluster; null before it. */
+  /** The findings of the last check of the cluster; null before the first check. */
   checked: Checked | null;
-  /** The findings of the last plan of kubeadm; null before it. */
+  /** The findings of the last `kubeadm upgrade plan`; null before the first plan. */
   planned: Checked | null;
-  /** Why the upgrade waits, and until when; null for none. */
+  /** Why the upgrade waits, and until when; null if it does not wait. */
   halt: HeldUpgrade | null;
-  /** The control plane under way in the last survey. */
+  /** The control plane whose upgrade was under way in the last survey; null for none. */
   underWay: ControlPlaneState | null;
   /** The upgrade that just ended without a failure, as `nameOf` names it; "" for none. */
   ended: string;
@@ -90,16 +95,15 @@ interface Checked {
   at: number;
 }
 
-function beginRun(object: ClusterObject): Run {
+function beginRun(object: ClusterObject, halt: HeldUpgrade | null): Run {
   const memory = { fetched: "", slotSince: null, mayHaveSlot: true, renewAt: 0, isOnlyHeld: false };
-  const nothing = { seen: null, checked: null, planned: null, halt: null, underWay: null };
-  return { object, memory, isChanged: false, reported: "", ended: "", ...nothing };
+  const nothing = { seen: null, checked: null, planned: null, underWay: null };
+  return { object, memory, isChanged: false, reported: "", ended: "", halt, ...nothing };
 }
 
 async function untilUpgraded(run: Run): Promise<NodeVersionOutcome> {
   for (;;) {
-    // The signal may mean that the run need not wait any more, so the next attempt begins now and not at its scheduled
-    // time.
+    // A signal may mean that the obstacle is gone, so the next attempt begins now and not at its scheduled time.
     if (run.isChanged && run.halt?.again === "Soon") run.halt.until = Date.now();
     run.isChanged = false;
     try {
@@ -115,7 +119,9 @@ async function untilUpgraded(run: Run): Promise<NodeVersionOutcome> {
       });
       run.reported = "";
     }
-    if (workflowInfo().continueAsNewSuggested) return await continueAsNew<typeof upgradeKubernetes>(run.object);
+    if (workflowInfo().continueAsNewSuggested) {
+      return await continueAsNew<typeof upgradeKubernetes>(run.object, ...(run.halt ? [run.halt] as const : []));
+    }
   }
 }
 
@@ -140,7 +146,7 @@ async function reconcile(run: Run): Promise<NodeVersionOutcome | undefined> {
 /**
  * Renews the slot of the control plane under way, because without a slot the run of its group could repair or replace
  * the machine. A machine that is not Ready after a failed attempt may be lost for good, so its slot is given back for a
- * repair; the machine stays cordoned, and no other control plane begins.
+ * repair; the machine stays cordoned, and the upgrade of no other control plane begins.
  */
 async function renewOwnSlot(run: Run): Promise<void> {
   const { object, memory, underWay, halt } = run;
@@ -285,8 +291,11 @@ function textOf({ reason, message }: UpgradeStanding): string {
 /** Waits until the NodeVersion or a control plane changes, a halt ends, or the next survey is due. */
 async function rest(run: Run, { fingerprint }: Present): Promise<void> {
   const { object, halt } = run;
-  const look = Date.now() + lookMs;
-  const until = Math.min(look, halt?.until ?? look);
+  const now = Date.now();
+  const look = now + lookMs;
+  // After its time, a halt can remain while the run waits for something else; a time in the past would end every wait
+  // at once.
+  const until = halt && isHeld(halt, now) ? Math.min(look, halt.until ?? look) : look;
   const summary = "Wait for the NodeVersion or a control plane to change";
   const input = { object, fingerprint, until };
   await unlessOver(() => run.isChanged, () => waits().awaitUpgradeChanged.executeWithOptions({ summary }, [input]));
@@ -297,35 +306,32 @@ async function endGone(object: ClusterObject): Promise<NodeVersionOutcome> {
   return { outcome: "Gone", says: `NodeVersion "${object.name}" was deleted` };
 }
 
-/**
- * Reports a cancellation, and gives the slot back unless a control plane may be cordoned. The report is written even if
- * giving the slot back fails for now, because without the report another run would begin by itself.
- */
+/** Reports a cancellation, and gives the slot back unless a control plane may be cordoned. */
 async function leave(run: Run): Promise<void> {
-  const survey = await readSurvey(run.object);
+  const read = await attempted(readSurvey(run.object));
+  if ("failed" in read) {
+    const keepsSlot = !run.memory.isOnlyHeld;
+    return await end(run, { keepsSlot, state: `cannot read which control planes are half done: ${read.failed}` });
+  }
+  const survey = read.result;
   if (survey.state === "Gone") {
     await giveBackSlot(run);
     return void await endGone(run.object);
   }
   const isLeft = (each: ControlPlaneState): boolean => hasBegun(each) && !run.memory.isOnlyHeld;
   const underWay = survey.controlPlanes.filter(isLeft).map(({ node }) => `"${node}"`);
-  const slot = underWay.length === 0 ? await tryToGiveBackSlot(run) : "Kept";
   const state = underWay.length === 0
     ? "no control plane is half done"
     : `control plane ${underWay.join(", ")} stays cordoned until the next run completes its upgrade`;
-  const todo = "to continue, set annotation ostler.dev/retry-kubernetes on the NodeVersion to a new value";
-  const message = `The upgrade of Kubernetes was cancelled: ${state}; ${todo}`;
-  await report(run, { reason: "UpgradeCancelled", message });
-  if (slot === "GiveBackLater") await giveBackSlot(run);
+  await end(run, { keepsSlot: underWay.length > 0, state });
 }
 
-/** Gives the slot back, unless that fails now in a way that another attempt can resolve. */
-async function tryToGiveBackSlot(run: Run): Promise<"GivenBack" | "GiveBackLater"> {
-  try {
-    await giveBackSlot(run);
-    return "GivenBack";
-  } catch (error) {
-    if (troubleOf(error).kind === "rethrow") throw error;
-    return "GiveBackLater";
-  }
+async function end(run: Run, { keepsSlot, state }: { keepsSlot: boolean; state: string }): Promise<void> {
+  const todo = "to continue, set annotation ostler.dev/retry-kubernetes on the NodeVersion to a new value";
+  const message = `The upgrade of Kubernetes was cancelled: ${state}; ${todo}`;
+  await endCancelled({ reason: "UpgradeCancelled", message }, {
+    keepsSlot,
+    giveBackSlot: () => giveBackSlot(run),
+    report: (standing) => report(run, standing),
+  });
 }

@@ -1,5 +1,5 @@
 // deno-lint-ignore-file no-console -- this program prints its records
-/** Records histories of the finished workflows over pools in memory; the only way to change what replay tests use. */
+/** Records the histories that this release lacks, from workflows over pools in memory; the replay tests use them. */
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,6 +8,7 @@ import manifest from "../../package.json" with { type: "json" };
 import { plainHistory } from "./plain_history.ts";
 import { controlPlanes } from "./record_control_planes.ts";
 import { nodePools } from "./record_node_pools.ts";
+import { patched } from "./record_patched.ts";
 import { certificates, upgrades } from "./record_upgrades.ts";
 import { readConfig } from "../../workers/config.ts";
 import { startNotice } from "../../workers/notices/tell_notices.ts";
@@ -183,6 +184,7 @@ const rollouts: Record<string, Story> = {
     return await stage.rollOut(pool);
   },
   ...controlPlanes,
+  ...patched,
   "cancelled": async (stage) => {
     const { handle } = await whileJoining(stage);
     await handle.cancel();

@@ -1,4 +1,4 @@
-/** An image is resolved and verified, and the result is reported; a run ends with its last report. */
+/** The run of an OSImage resolves and verifies the image, reports the result, and then ends. */
 import type { NativeConnection } from "@temporalio/worker";
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { engineOf } from "../../cli/connect/temporal_engine.ts";
@@ -52,7 +52,7 @@ test("A15 admitImage: reports the refused digest of an unsigned image, and why",
   }]);
 });
 
-test("admitImage: does not verify an image that the reference does not resolve to", async (stage) => {
+test("admitImage: does not verify an image whose reference cannot be resolved", async (stage) => {
   const { images } = stage.activities;
   const [reason, message] = ["NotFound" as const, "The registry has no such tag"];
   images.looks.set("absent", [{ outcome: "Refused", generation: 3, reason, message }]);
@@ -66,7 +66,7 @@ for (const step of ["looks", "verdicts"] as const) {
     const { images } = stage.activities;
     const name = `away-${step}`;
     found(stage, name);
-    // The first failure is retried, the second is final.
+    // The first failure is retried, and the second one is reported.
     images[step].set(name, [unreachable("no response yet", 1), unreachable("no response", 100)]);
     const reason = "RegistryUnreachable" as const;
     deepEqual(await admit(stage, name), { outcome: "Unknown", reason, message: "no response" });
@@ -124,13 +124,16 @@ test("admitImage: accepts requests of people, and answers with the result, also 
   images.whileVerified = (name) => name === "people" ? asked : Promise.resolve();
   await admitImage(stage.client, config, "people");
   const engine = engineOf(stage.client, { ...at(stage), cluster: "" });
-  await rejects(engine.admitImage({ name: "people", within: 200 }), /no result within 0.2 s; check that a worker runs/);
+  await rejects(
+    engine.admitImage({ name: "people", within: 200 }),
+    /no result within 0.2 s; check that a worker of Ostler runs/,
+  );
   const verdict = engine.admitImage({ name: "people", within: 60_000 });
   resolve();
   deepEqual(await verdict, { outcome: "Accepted", digest: resolved().digest });
 });
 
-test("admitImage: with a named cluster has the name in its ID, and runs on workers of that cluster", async (stage) => {
+test("admitImage: in a named cluster, has the name of the cluster in its workflow ID, and runs on workers of that cluster", async (stage) => {
   const { images } = stage.activities;
   found(stage, "named");
   images.verdicts.set("named", [verified]);
@@ -143,5 +146,5 @@ test("admitImage: with a named cluster has the name in its ID, and runs on worke
 });
 
 function at({ address }: Stage): Omit<EngineOptions, "cluster"> {
-  return { address, namespace: "default", taskQueue: "ostler", access: {} };
+  return { address, namespace: "default", taskQueue: "ostler", access: {}, uid: () => Promise.resolve("") };
 }

@@ -1,4 +1,4 @@
-/** The field `approval`, and plans with a hash. */
+/** The field `approval` of a policy: a person approves a plan by its hash before machines are replaced. */
 import { WorkflowUpdateFailedError } from "@temporalio/client";
 import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
 import type { Progress } from "../../workflows/contracts/mod.ts";
@@ -18,7 +18,7 @@ function isRefusal(about: RegExp): (error: unknown) => boolean {
   };
 }
 
-test("approval: BeforeFirst starts with the approval of the plan, and not of another one", async (stage) => {
+test("approval: with BeforeFirst, nothing starts before the current plan is approved, and the approval of another plan is refused", async (stage) => {
   const pool = await stage.grownPool({ rules: { approval: "BeforeFirst" } });
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool);
@@ -33,7 +33,7 @@ test("approval: BeforeFirst starts with the approval of the plan, and not of ano
   assertOrderly(pool);
 });
 
-test("approval: does not outlive its change", async (stage) => {
+test("approval: an approval ends with its change", async (stage) => {
   const pool = await stage.grownPool({ rules: { approval: "BeforeFirst" } });
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool);
@@ -53,7 +53,7 @@ test("approval: does not outlive its change", async (stage) => {
   assertRuns(pool, "image-3");
 });
 
-test("fault E3: an approval outlives an edit of the profile and a terminated run", async (stage) => {
+test("fault E3: an approval stays valid after an edit of the profile and after a terminated run", async (stage) => {
   for (const approval of ["BeforeFirst", "BeforeEachWave"] as const) {
     const pool = await stage.grownPool({ rules: { approval } });
     pool.fate = () => "registered";
@@ -116,7 +116,7 @@ test("approval: BeforeEachWave requires it again before each wave", async (stage
   assertOrderly(pool);
 });
 
-/** A pool with an approved plan, whose first wave of one machine soaks. */
+/** Returns a pool with an approved plan, when the first wave, of one machine, soaks. */
 async function soakingPool(stage: Stage): Promise<{ pool: FakePool; hash: string; handle: Handle }> {
   const waves = [{ upTo: 1, soak: 60_000 }, { upTo: "100%", soak: 0 }];
   const pool = await stage.grownPool({ rules: { approval: "BeforeFirst", waves } });
@@ -132,7 +132,7 @@ const isAskedAgain = ({ plan, reason }: Progress): boolean => plan?.approved ===
 const dropped = ({ events }: FakePool): string[] =>
   events.filter(({ reason }) => reason === "ApprovalDropped").map(({ message }) => message);
 
-test("approval: is required again when the policy lists other waves", async (stage) => {
+test("approval: is required again when the waves of the policy change", async (stage) => {
   const { pool, hash, handle } = await soakingPool(stage);
   pool.rules.waves = [{ upTo: "100%", soak: 0 }];
   await stage.tell(pool);
@@ -178,13 +178,13 @@ test("approval: an approval of a wave does not approve the plan when the policy 
 });
 
 for (const activity of ["planRollout", "readPool"]) {
-  test(`approval: is dropped when it comes between the change of a policy and its plan, at ${activity}`, async (stage) => {
+  test(`approval: an approval that arrives after a change of the policy and before the new plan is dropped (at ${activity})`, async (stage) => {
     const pool = await stage.grownPool({ rules: { approval: "BeforeFirst" } });
     pool.change({ image: "image-2" });
     const handle = await stage.rollOut(pool);
     const { plan: { hash = "" } = {} } = await stage.stands(handle, "Rolling", "AwaitingApproval");
     const answer = Promise.withResolvers<void>();
-    // The rules are read before the machines, and the plan after them.
+    // The run reads rules, then machines, and then plans; the approval arrives at one of the last two steps.
     pool.before["readDesired"] = () => {
       pool.rules.budget.machines = 2;
       pool.after[activity] = async () => {
@@ -210,7 +210,7 @@ test("approval: is not required for scaling", async (stage) => {
   equal(pool.machines.length, 4);
 });
 
-test("conflict: policies that conflict start nothing until that is solved", async (stage) => {
+test("conflict: nothing starts while policies conflict", async (stage) => {
   const conflict = 'Policies "a" and "b" select the pool equally well';
   const pool = await stage.grownPool({ rules: { conflict } });
   pool.change({ image: "image-2" });

@@ -1,4 +1,4 @@
-/** Scaling during a rollout keeps its meaning, and is never a rollout. */
+/** A change of replicas during a rollout only adds or removes machines, and is not itself a rollout. */
 import { deepEqual, equal } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { eventually } from "../support/eventually.ts";
@@ -9,7 +9,7 @@ import type { Handle, Stage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-/** A rollout that soaks after its first machine. */
+/** Starts a rollout, and returns when it soaks after its first machine. */
 async function soakingRollout(stage: Stage, replicas: number): Promise<{ pool: FakePool; handle: Handle }> {
   const waves = [{ upTo: 1, soak: 3_600_000 }, { upTo: "100%", soak: 0 }];
   const pool = await stage.grownPool({ replicas, rules: { waves } });
@@ -19,7 +19,7 @@ async function soakingRollout(stage: Stage, replicas: number): Promise<{ pool: F
   return { pool, handle };
 }
 
-test("scaling: a scale-up during a rollout adds machines, and replaces no more machines than before", async (stage) => {
+test("scaling: a scale-up during a rollout adds machines, and does not increase the number of replaced machines", async (stage) => {
   const { pool, handle } = await soakingRollout(stage, 2);
   pool.change({ replicas: 4 });
   await stage.tell(pool);

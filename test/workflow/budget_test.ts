@@ -1,6 +1,7 @@
-/** The field `budget`: how many machines may be out or changing at once, of a pool, of a zone and of all pools. */
+/** The field `budget`: how many machines may be out of service or changing at once in a pool, a zone, and all pools. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
+import { failure } from "../support/fake_failure.ts";
 import type { FakePool } from "../support/fake_pool.ts";
 import { assertOrderly, assertRuns, budgetOf } from "../support/pool_checks.ts";
 import { onStage, testDeadlines } from "../support/workflow_stage.ts";
@@ -89,7 +90,7 @@ test("budget.cluster: a run takes over the slots that a terminated run left", as
   deepEqual([stage.activities.slots.most, stage.activities.slots.heldBy(pool.ref)], [1, []]);
 });
 
-test("fault E8: budget.cluster: a change that failed finally has no slot, and completes after a retry", async (stage) => {
+test("fault E8: budget.cluster: a change that failed after all attempts has no slot, and completes after a retry", async (stage) => {
   const pool = await stage.grownPool({ rules: { budget: budgetOf(1, { cluster: 1 }) } });
   Object.assign(pool.rules.join, { attempts: 1, instance: 1000, address: 1000, registered: 1000 });
   pool.fate = () => "registered";
@@ -128,7 +129,7 @@ test("budget.cluster: is shared by all pools", async (stage) => {
   const isWaiting = (pool: FakePool): boolean => pool.reports.at(-1)?.blockedReason === "ClusterBudget";
   await eventually("one machine that waits and one that continues", () => pools.some(isWaiting) && admitted() === 1);
   for (const pool of pools) pool.mend();
-  // Released slots are looked for every few seconds; a signal is faster.
+  // A run that waits for a slot checks for one only every few seconds; a signal makes it check at once.
   const nudges = setInterval(() => pools.forEach((pool) => void stage.tell(pool).catch(() => undefined)), 500);
   const results = await Promise.all(handles.map((handle) => handle.result()));
   clearInterval(nudges);
@@ -147,7 +148,7 @@ test("budget.cluster: without surge delays drains until the new machine of anoth
   const { slots } = stage.activities;
   slots.take({ pool: other, machine: "x", limit: 1 });
   for (const machine of pool.machines) machine.hold = pool.holder;
-  // Before the change, which already creates the first new machine.
+  // Set before the change, because the change already creates the first new machine.
   pool.joinOnceAwaited(() => false);
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool);
@@ -165,7 +166,7 @@ test("budget.cluster: without surge delays drains until the new machine of anoth
   assertRuns(pool, "image-2");
 });
 
-test("budget.cluster: without surge a new machine that failed finally keeps its slot", async (stage) => {
+test("budget.cluster: without surge a new machine that failed its last attempt keeps its slot", async (stage) => {
   const rules = { budget: budgetOf(1, { cluster: 1 }) };
   const pool = await stage.grownPool({ replicas: 2, surge: 0, rules });
   Object.assign(pool.rules.join, { attempts: 0, instance: 1000, address: 1000, registered: 1000 });
@@ -207,4 +208,20 @@ test("budget.zones: OneAfterAnother finishes one zone before it begins the next"
   const zones = zonesOf(pool, "ensureVictimReleased");
   ok(zones[0] === zones[1] && zones[2] === zones[3] && zones[0] !== zones[2], zones.join());
   assertOrderly(pool);
+});
+
+test("budget.cluster: a paused pool gives back a slot that it requested without getting an answer", async (stage) => {
+  const budget = budgetOf(1, { cluster: 1 });
+  const [pool, other] = [await stage.grownPool({ rules: { budget } }), await stage.grownPool({ rules: { budget } })];
+  pool.after["ensureSlotTaken"] = async () => {
+    delete pool.after["ensureSlotTaken"];
+    await stage.ask(pool, "pause");
+    throw failure("ApiUnavailable", "The answer was lost");
+  };
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await stage.stands(handle, "Rolling", "Paused");
+  other.change({ image: "image-2" });
+  equal((await (await stage.rollOut(other)).result()).outcome, "Converged");
+  await handle.cancel();
 });

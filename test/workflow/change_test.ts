@@ -1,6 +1,6 @@
 /**
- * The fields `onNewChange` and `onProfileChange`: what a newer change does to machines in progress, and what counts as
- * one.
+ * The fields `onNewChange` and `onProfileChange`: how a newer change affects machines that are in progress for an
+ * earlier one, and whether a changed profile counts as a change.
  */
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
@@ -12,7 +12,9 @@ import type { Handle, Stage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-/** A rollout whose first new machine is Ready and waits for its gate. */
+/**
+ * Starts a rollout to "image-2", and changes to "image-3" while the first new machine is Ready and waits for its gate.
+ */
 async function rolloutAtGate(
   stage: Stage,
   onNewChange: "Finish" | "Supersede",
@@ -123,17 +125,17 @@ test("onProfileChange: NewMachinesOnly publishes a changed profile and replaces 
   deepEqual([pool.writes(), pool.numbers()], [[], [1, 2, 3]]);
 });
 
-test("onProfileChange: NewMachinesOnly reports another CA bundle once published, and replaces no machine", async (stage) => {
+test("onProfileChange: NewMachinesOnly reports a changed CA bundle when it is published, and replaces no machine", async (stage) => {
   const pool = await stage.grownPool({ rules: { onProfileChange: "NewMachinesOnly" } });
   equal(pool.reports.at(-1)?.trusted, undefined);
   pool.cas = ["aaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbb"];
-  pool.profileVersion = 2; // the files of most profiles have the bundle
+  pool.profileVersion = 2; // a changed CA bundle changes the files of most profiles
   equal((await (await stage.rollOut(pool)).result()).replaced, 0);
   deepEqual(pool.reports.at(-1)?.trusted, { cas: pool.cas });
   deepEqual([pool.writes(), pool.numbers()], [[], [1, 2, 3]]);
 });
 
-test("onProfileChange: a profile whose machines fail is rolled back with its template", async (stage) => {
+test("onProfileChange: a rollback after failed machines restores the previous profile and the previous template", async (stage) => {
   const pool = await stage.grownPool({ rules: { onProfileChange: "Roll", onFailure: "Rollback" } });
   Object.assign(pool.rules.join, { attempts: 1, instance: 1000, address: 1000, registered: 1000 });
   pool.fate = (nth) => nth === 4 || nth === 5 ? "registered" : "joins";

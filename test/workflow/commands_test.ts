@@ -11,7 +11,7 @@ const test = onStage();
 
 const patient = { ...testDeadlines, recheck: "1h" };
 
-/** A rollout whose first new machine waits before a join stage until the pool is fixed. */
+/** Starts a rollout whose first new machine does not become Ready before the test calls `pool.mend()`. */
 async function rolloutUnderWay(stage: Stage): Promise<{ pool: FakePool; handle: Handle }> {
   const pool = await stage.grownPool();
   pool.fate = () => "registered";
@@ -90,7 +90,7 @@ test("pause: refuses an unknown field by its name", async (stage) => {
   await handle.cancel();
 });
 
-test("progress: returns the machines in progress, since when and until when", async (stage) => {
+test("progress: returns each machine in progress with the start and the deadline of its step", async (stage) => {
   const { pool, handle } = await rolloutUnderWay(stage);
   const seen = await stage.progress(handle);
   deepEqual([seen.phase, seen.reason, seen.target?.image], ["Rolling", "Joining", "image-2"]);

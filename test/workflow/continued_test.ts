@@ -1,4 +1,4 @@
-/** A rollout that outgrows the history of one run continues in another, with all machines in progress. */
+/** A rollout whose history becomes too long continues as a new run, with all machines that are in progress. */
 import { ApplicationFailure } from "@temporalio/common";
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
@@ -19,7 +19,7 @@ async function runOf(stage: Stage, pool: FakePool): Promise<string> {
   return (await stage.client.workflow.getHandle(pool.holder).describe()).runId;
 }
 
-/** Sends signals until the chain has another run, with pauses in which a slow worker can end the previous one. */
+/** Sends signals until the chain has a new run, with pauses in which a slow worker can end the current run. */
 async function anotherRun(stage: Stage, pool: FakePool): Promise<void> {
   const before = await runOf(stage, pool);
   await eventually("another run", async () => {
@@ -75,7 +75,7 @@ test("fault E2 next run: does not count the time in which the drain was denied t
   const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, recheck: hour } });
   await stage.stands(handle, "Halted", "AccessDenied");
   const run = await runOf(stage, pool);
-  // A signal that the workflow does not know fills the history, and wakes nothing.
+  // A signal that the workflow does not handle makes the history longer, and does not start a reconcile.
   for (let sent = 0; sent < 80; sent++) await handle.signal("unknown");
   await pause(3_000);
   isDenied = false;
@@ -84,6 +84,27 @@ test("fault E2 next run: does not count the time in which the drain was denied t
   ok(Date.now() - cordoned > 1_500, "Expected the drain to have its own time");
   notEqual(await runOf(stage, pool), run);
   equal((await handle.result()).replaced, 1);
+});
+
+test("next run: a machine stays skipped when the run continues between Ostler's change of the template and its read", async (stage) => {
+  const windows = [{ from: Date.now() + hour, to: Date.now() + 2 * hour }];
+  const pool = await stage.grownPool({ rules: { windows, onProfileChange: "Roll" } });
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await stage.stands(handle, "Rolling", "OutsideWindow");
+  await stage.ask(pool, "skip", { by: "somebody", machine: pool.nth(2) });
+  const run = await runOf(stage, pool);
+  pool.before["ensureTemplateStamped"] = async () => {
+    delete pool.before["ensureTemplateStamped"];
+    for (let sent = 0; sent < 80; sent++) await handle.signal("unknown");
+  };
+  pool.profileVersion = 2;
+  await stage.tell(pool);
+  await eventually("another run", async () => await runOf(stage, pool) !== run);
+  pool.rules.windows = null;
+  await stage.tell(pool);
+  const { skipped } = await stage.sees(pool, "the others done", ({ reason }) => reason === "OnlySkippedRemain");
+  deepEqual([skipped, pool.find(pool.nth(2))?.set.image], [[pool.nth(2)], "image-1"]);
 });
 
 test("next run: keeps a soak, an approval and skipped machines", async (stage) => {
@@ -104,7 +125,7 @@ test("next run: keeps a soak, an approval and skipped machines", async (stage) =
   notEqual(await runOf(stage, pool), run);
   const after = await stage.sees(pool, "the same soak", ({ reason }) => reason === "Soaking");
   deepEqual([after.waves, after.skipped], [before, [pool.nth(3)]]);
-  deepEqual(after.plan, approved, "Expected another plan, because a machine was deleted since");
+  deepEqual(after.plan, approved, "Expected the next run to keep the approved plan");
   await stage.ask(pool, "promote");
   await stage.sees(pool, "the others done", ({ reason }) => reason === "OnlySkippedRemain");
   equal(pool.machines.filter(({ ready, set }) => ready && set.image === "image-2").length, 2);
@@ -112,7 +133,7 @@ test("next run: keeps a soak, an approval and skipped machines", async (stage) =
 });
 
 for (const activity of ["readDesired", "planRollout"]) {
-  test(`next run: a plan that was read can be approved while it is at its first ${activity}`, async (stage) => {
+  test(`next run: a plan that an earlier run read can be approved while the next run is at its first ${activity}`, async (stage) => {
     const pool = await stage.grownPool({ rules: { approval: "BeforeFirst" } });
     pool.change({ image: "image-2" });
     const handle = await stage.rollOut(pool);
@@ -158,7 +179,7 @@ for (const run of ["EachMachine", "EachWave"] as const) {
     assertOrderly(pool);
   });
 
-  test(`next run: an inconclusive gate of ${run} can be promoted before it is evaluated`, async (stage) => {
+  test(`next run: an inconclusive gate of ${run} can be promoted before the next run evaluates it`, async (stage) => {
     const pool = await stage.grownPool({ replicas: 1, rules: { gates: [gateOf(run, 100)] } });
     pool.verdict = () => "Inconclusive";
     pool.change({ image: "image-2" });
@@ -173,11 +194,11 @@ for (const run of ["EachMachine", "EachWave"] as const) {
     await anotherRun(stage, pool);
     pool.calls.length = 0;
     const answer = stage.ask(pool, "promote").then(({ message }) => message, String);
-    // The command is received while the run waits for its next attempt to read.
+    // The run gets the command while its reads fail, and it waits to retry.
     await eventually("a wait", () => pool.count("readDesired") >= 3);
     await pause(300);
     isAway = false;
-    equal(await answer, "A soak ends now, and inconclusive gates count as passed");
+    equal(await answer, "The soak of the current wave ends now, and inconclusive gates count as passed");
     equal((await handle.result()).replaced, 1);
     equal(pool.count("awaitGates"), 0);
     assertOrderly(pool);
@@ -190,7 +211,7 @@ test("next run: continues a rollback", async (stage) => {
     ...{ replicas: 4, rules: { waves, gates: [gateOf("EachWave")], onFailure: "Rollback" } },
   });
   pool.verdict = () => {
-    pool.fate = () => "registered"; // the rollback cannot end before its next run is found
+    pool.fate = () => "registered"; // the rollback must not end before the test has found the next run
     return "Failed";
   };
   pool.change({ image: "image-2" });
@@ -224,7 +245,7 @@ test("next run: uncordons a machine that recovered between the runs", async (sta
   deepEqual(pool.machines.map(({ created, cordoned }) => [created, cordoned]), [[1, false], [2, false]]);
 });
 
-test("next run: does not treat a gate as passed when it has only read policies that conflict", async (stage) => {
+test("next run: does not treat a gate as passed when all policies that it has read conflict", async (stage) => {
   const rules = { gates: [gateOf("EachMachine")] };
   const pool = await stage.grownPool({ replicas: 1, rules });
   pool.fate = () => "registered";

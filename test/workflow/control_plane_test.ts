@@ -1,4 +1,7 @@
-/** Control planes: one at a time, none while etcd is inconclusive, and each is relieved before it is drained. */
+/**
+ * Control planes are replaced one at a time, and none while etcd has a problem. Before a drain, the control plane gives
+ * up the leadership of etcd.
+ */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import type { EtcdDoubt, EtcdStanding } from "../../workflows/contracts/mod.ts";
 import { eventually } from "../support/eventually.ts";
@@ -15,7 +18,9 @@ function standing(...doubts: (string | EtcdDoubt)[]): EtcdStanding {
   return { seats: [], quorum: { needed: 2, well: told.length > 0 ? 2 : 3 }, doubts: told };
 }
 
-/** A group of three with a healthy etcd, by the rules for control planes, which no policy changes. */
+/**
+ * A group of three control planes with a healthy etcd; its rules are those for control planes, which no policy changes.
+ */
 async function controlPlanes(stage: Stage): Promise<FakePool> {
   const pool = await stage.grownPool({ rules: { budget: budgetOf(1, { cluster: 1 }) } });
   pool.etcd = standing();
@@ -87,7 +92,7 @@ test("K27 control planes: the old machine stays while the etcd member of the new
   equal((await handle.result()).replaced, 3);
 });
 
-test("promote: accepts the present problem of etcd on behalf of a person, and no later problem", async (stage) => {
+test("promote: on the request of a person, ignores the present problem of etcd, and no later problem", async (stage) => {
   const pool = await controlPlanes(stage);
   doubt(pool, silent);
   pool.change({ image: "image-2" });
@@ -125,7 +130,7 @@ test("control planes: two groups share one slot, from a budget separate from oth
   deepEqual([stage.activities.slots.most, stage.activities.slots.budgets], [1, ["ControlPlanes"]]);
 });
 
-test("fault E8: control planes: a repair takes the free slot, and continues without it when another machine has it", async (stage) => {
+test("fault E8: control planes: a repair takes a free slot, and continues without a slot when another machine has it", async (stage) => {
   const [one, two] = [await controlPlanes(stage), await controlPlanes(stage)];
   const held: number[] = [];
   for (const pool of [one, two]) {
@@ -137,8 +142,8 @@ test("fault E8: control planes: a repair takes the free slot, and continues with
   equal((await (await stage.rollOut(two)).result()).outcome, "Converged");
   stage.activities.slots.keep({ pool: one.ref, machines: [] });
   deepEqual([held, one.numbers(), two.numbers()], [[1, 0], [1, 3, 4], [1, 3, 4]]);
-  // Both machines are out in any case, so their repairs do not queue for the slot: pools that wait would get it first,
-  // and two machines would be out.
+  // Both repairs request the slot for a machine that is out of service already, so they do not queue for it: a
+  // pool that waits would otherwise get the slot first, and take another machine out of service.
   deepEqual(stage.activities.slots.begun.slice(-2), [one.nth(2), two.nth(2)]);
 });
 

@@ -7,7 +7,7 @@ import type { Handle, Stage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-/** Long enough that only the deletion can end the wait. */
+/** Deadlines with a recheck so late that only a signal of the deletion can end the wait. */
 const patient = { ...testDeadlines, recheck: "1h" };
 
 async function deleteAndSee(stage: Stage, pool: FakePool, handle: Handle): Promise<void> {
@@ -74,7 +74,7 @@ test("rollOutMachineDeployment: cleans up when the pool is deleted while it is p
   await deleteAndSee(stage, pool, handle);
 });
 
-test("rollOutMachineDeployment: cleans up when the pool is deleted before machine-controller saw it", async (stage) => {
+test("rollOutMachineDeployment: cleans up when the pool is deleted before machine-controller has created a MachineSet", async (stage) => {
   const pool = stage.pool();
   Object.assign(pool, { isControllerDown: true, sets: [], machines: [] });
   const handle = await stage.rollOut(pool, { deadlines: patient });

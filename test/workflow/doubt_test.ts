@@ -1,4 +1,4 @@
-/** Inconclusive gates: which events besides a command resolve them, and which do not. */
+/** Inconclusive gates: which events other than a command resolve them, and which events do not. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import type { FakePool } from "../support/fake_pool.ts";
@@ -12,7 +12,7 @@ const test = onStage();
 const minute = 60_000;
 const waves = [{ upTo: 1, soak: 60 * minute }, { upTo: "100%", soak: 0 }];
 
-/** A rollout that waits for an inconclusive gate. */
+/** Starts a rollout, and returns when an inconclusive gate has halted it. */
 async function rolloutInDoubt(
   stage: Stage,
   run: "EachMachine" | "EachWave",
@@ -28,7 +28,7 @@ async function rolloutInDoubt(
   return { pool, handle };
 }
 
-test("gates: an inconclusive EachMachine gate ends when the policy drops it", async (stage) => {
+test("gates: an inconclusive EachMachine gate no longer halts the rollout when the policy removes the gate", async (stage) => {
   const { pool, handle } = await rolloutInDoubt(stage, "EachMachine", "1h");
   pool.rules.gates = [];
   await stage.tell(pool);
@@ -38,7 +38,7 @@ test("gates: an inconclusive EachMachine gate ends when the policy drops it", as
   assertOrderly(pool);
 });
 
-test("gates: an inconclusive EachWave gate halts the rollout no longer when the policy drops it", async (stage) => {
+test("gates: an inconclusive EachWave gate no longer halts the rollout when the policy removes the gate", async (stage) => {
   const { pool, handle } = await rolloutInDoubt(stage, "EachWave", "1h");
   pool.rules.gates = [];
   await stage.tell(pool);
@@ -47,7 +47,7 @@ test("gates: an inconclusive EachWave gate halts the rollout no longer when the 
   equal((await handle.result()).outcome, "Converged");
 });
 
-test("gates: an inconclusive gate is evaluated anew when the policy changes it, and may fail then", async (stage) => {
+test("gates: an inconclusive gate is evaluated again when the policy changes the gate, and can then fail", async (stage) => {
   const { pool, handle } = await rolloutInDoubt(stage, "EachMachine", "1h");
   pool.verdict = (_, machine) => machine === pool.nth(4) ? "Failed" : "Passed";
   pool.rules.gates = [gateOf("EachMachine", 2 * minute)];

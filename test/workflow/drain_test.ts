@@ -1,4 +1,4 @@
-/** The field `drain`: blockers are visible, and the policy decides what happens after the timeout. */
+/** The field `drain`: pods that block a drain are visible, and the policy decides what happens after the timeout. */
 import { deepEqual, equal, match, notEqual, ok } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import type { DrainRules } from "../../workflows/contracts/mod.ts";
@@ -28,7 +28,7 @@ async function blockedRollout(
   pool.blockers[pool.nth(1)] = [protectedPod];
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, recheck: 300 } });
-  // A query is not used here, because the next state may have begun by its answer.
+  // Waits for the Event instead of a query, because the next state may have begun when a query is answered.
   await eventually("the blocker to be reported", () => pool.events.some(({ reason }) => reason === "DrainBlocked"));
   return { pool, handle };
 }
@@ -54,7 +54,7 @@ test("drain: Wait continues to wait after the timeout, and releases no machine",
   assertOrderly(pool);
 });
 
-test("drain: a blocker is reported again when it changes, and not before", async (stage) => {
+test("drain: a blocker is reported again only when it changes", async (stage) => {
   const { pool, handle } = await blockedRollout(stage, {});
   const told = (): number => pool.events.filter(({ reason }) => reason === "DrainBlocked").length;
   await eventually("the first Event", () => told() === 1);
@@ -83,14 +83,14 @@ test("drain: SetAside sets a machine aside after the timeout, and replaces the o
   assertOrderly(pool);
 });
 
-test("drain: a machine that is set aside counts as out, so that a budget of one begins no other", async (stage) => {
+test("drain: a machine that is set aside uses the budget, so that with a budget of one no other replacement begins", async (stage) => {
   const { pool, handle } = await blockedRollout(stage, { timeout: 300, onBlocked: "SetAside" });
   await stage.stands(handle, "Halted", "SetAside");
   deepEqual([pool.count("ensureMachineAdmitted"), pool.count("ensureVictimReleased")], [1, 0]);
   await handle.cancel();
 });
 
-test("drain: Force deletes what remains after the timeout", async (stage) => {
+test("drain: Force deletes the pods that remain after the timeout", async (stage) => {
   const { pool, handle } = await blockedRollout(stage, { timeout: 300, onBlocked: "Force" });
   equal((await handle.result()).replaced, 3);
   deepEqual(pool.forced, [`node-${pool.nth(1)}`]);

@@ -18,7 +18,7 @@ interface Doubt {
   recheck?: string;
 }
 
-/** A rollout whose nth machine does not pass its gate. */
+/** Starts a rollout in which the gate of the nth machine is inconclusive. */
 async function rolloutInDoubt(
   stage: Stage,
   { nth, within = 100, recheck = "1h", ...options }: FakePoolOptions & Doubt,
@@ -34,7 +34,7 @@ async function rolloutInDoubt(
   return { pool, handle };
 }
 
-/** Changes the desired state again, and waits until the run has read that. */
+/** Changes the desired state to a newer change, and waits until the run has published its config. */
 async function change(stage: Stage, pool: FakePool, edit: Partial<FakeTemplate>): Promise<void> {
   pool.change(edit);
   await stage.tell(pool);
@@ -46,7 +46,7 @@ function failsItsGate(pool: FakePool, nth: number): void {
   pool.touch();
 }
 
-/** The failure of a machine of the earlier change does not count, and the newer change completed. */
+/** Asserts that the failure of a machine of the earlier change did not count, and that the newer change completed. */
 async function assertDropped(stage: Stage, pool: FakePool): Promise<void> {
   await eventually("the drop", () => pool.events.some(({ reason }) => reason === "MachineDropped"));
   const result = await stage.client.workflow.getHandle(pool.holder).result();
@@ -56,7 +56,7 @@ async function assertDropped(stage: Stage, pool: FakePool): Promise<void> {
   assertOrderly(pool);
 }
 
-test("onNewChange: Finish counts a failure after retry only for the earlier change", async (stage) => {
+test("onNewChange: with Finish, a failure after the command retry counts only for the earlier change of its machine", async (stage) => {
   const { pool } = await rolloutInDoubt(stage, { nth: 4 });
   await change(stage, pool, newer);
   failsItsGate(pool, 4);
@@ -64,7 +64,7 @@ test("onNewChange: Finish counts a failure after retry only for the earlier chan
   await assertDropped(stage, pool);
 });
 
-test("onNewChange: Finish waits after retry for the kubelet of the earlier change", async (stage) => {
+test("onNewChange: with Finish, a retried join waits for the kubelet version of its own, earlier change", async (stage) => {
   const { pool, handle } = await rolloutInDoubt(stage, { nth: 4 });
   await change(stage, pool, newer);
   pool.verdict = () => "Passed";
@@ -82,7 +82,7 @@ test("onNewChange: Finish admits no machine of the newer change after retry whil
   });
   await change(stage, pool, newer);
   const doubts = (): number => pool.events.filter(({ reason }) => reason === "GateInconclusive").length;
-  // The answer to the query has the inconclusive gate a moment before its Event is reported.
+  // A query shows the inconclusive gate a moment before its Event is written, so this waits for the Event.
   const before = await eventually("the doubt", () => doubts() || undefined);
   await stage.ask(pool, "retry");
   await eventually("the inconclusive gate again", () => doubts() > before);
@@ -92,7 +92,7 @@ test("onNewChange: Finish admits no machine of the newer change after retry whil
   assertOrderly(pool);
 });
 
-test("onNewChange: Finish counts a failure after an outage only for the earlier change", async (stage) => {
+test("onNewChange: with Finish, a failure after an outage counts only for the earlier change of its machine", async (stage) => {
   const { pool } = await rolloutInDoubt(stage, { nth: 4, within: 60_000, recheck: "1s" });
   await change(stage, pool, newer);
   const { verdict } = pool;
@@ -106,7 +106,7 @@ test("onNewChange: Finish counts a failure after an outage only for the earlier 
   await assertDropped(stage, pool);
 });
 
-test("onNewChange: Finish counts a failure in the next run only for the earlier change", async (stage) => {
+test("onNewChange: with Finish, a failure in the next run of the chain counts only for the earlier change of its machine", async (stage) => {
   const { pool, handle } = await rolloutInDoubt(stage, { nth: 4, within: 60_000 });
   const { runId } = await handle.describe();
   await change(stage, pool, newer);

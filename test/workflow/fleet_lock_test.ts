@@ -1,4 +1,6 @@
-/** Nodes that update themselves: a lock is a slot of the budget, and is granted by the rules of every other update. */
+/**
+ * Nodes that update themselves: a FleetLock uses a slot of the budget, and is granted by the rules of other updates.
+ */
 import { deepEqual, equal } from "node:assert/strict";
 import { setTimeout } from "node:timers/promises";
 import { eventually } from "../support/eventually.ts";
@@ -26,7 +28,7 @@ function holders(nodes: FakeNodes): string[] {
 
 const aHolder = (nodes: FakeNodes): Promise<string> => eventually("a lock", () => Promise.resolve(holders(nodes)[0]));
 
-/** Long enough for a run to grant a lock. */
+/** A time in which a run would grant a lock, if it could. */
 const quietMs = 1_500;
 
 test("FleetLock: two nodes that ask at the same time reboot one after the other", async (stage) => {
@@ -83,7 +85,7 @@ test("FleetLock: another node gets a lock when the node that has one is deleted"
   await eventually("the other granted", () => Promise.resolve(nodes.lockOf(two)?.held));
 });
 
-test("FleetLock: a node that asks again during its soak gets the lock again later", async (stage) => {
+test("FleetLock: a node that requests the lock during its soak gets it after the soak", async (stage) => {
   const { nodes, names: [one = ""] } = selfUpdating({ nodes: 1, policy: { inPlace: { soak: "1s" } } });
   ask(nodes, one);
   const handle = await nodes.rollOut(stage);
@@ -98,7 +100,7 @@ test("FleetLock: a node that asks again during its soak gets the lock again late
   equal((await handle.result()).outcome, "Converged");
 });
 
-test("FleetLock: a node that has its lock when its run is aborted keeps its slot", async (stage) => {
+test("FleetLock: a node that has the lock when the rollout is aborted keeps lock and slot, so that no other node gets the lock", async (stage) => {
   const { nodes, names: [one = "", two = ""] } = selfUpdating({ nodes: 2 });
   ask(nodes, two);
   const first = await nodes.rollOut(stage);

@@ -1,4 +1,4 @@
-/** The field `gates`: what gates evaluate per machine and per wave, and what follows from each verdict. */
+/** The field `gates`: gates are evaluated for each machine or each wave, and each verdict has a consequence. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Condition } from "../../workflows/contracts/mod.ts";
@@ -116,7 +116,8 @@ test("gates: a failed EachWave gate also halts when the last good revision is ap
   pool.verdict = () => "Passed";
   await stage.ask(pool, "retry");
   equal((await handle.result()).outcome, "Converged");
-  // One more evaluation is possible if the command came during the read after the end of a gate.
+  // Usually 2 evaluations. A third one is possible if the run got the command retry while it read the pool after the
+  // end of the first one.
   ok([2, 3].includes(pool.count("awaitGates")), String(pool.count("awaitGates")));
 });
 
@@ -161,7 +162,7 @@ test("join.gates: limits the time of a machine to pass its gates", async (stage)
   await handle.cancel();
 });
 
-test("gates: known gates are evaluated while policies conflict, and no wave ends", async (stage) => {
+test("gates: while policies conflict, the gates that were read before are evaluated, and no wave ends", async (stage) => {
   const rules = { gates: [gateOf("EachMachine"), gateOf("EachWave")] };
   const pool = await stage.grownPool({ replicas: 1, rules });
   pool.fate = () => "registered";

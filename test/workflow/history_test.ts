@@ -1,4 +1,4 @@
-/** The number of events in the history per replaced machine. */
+/** The number of events that each replaced machine adds to the workflow's history. */
 import { deepEqual, ok } from "node:assert/strict";
 import type { FakePool } from "../support/fake_pool.ts";
 import { assertOrderly, budgetOf } from "../support/pool_checks.ts";
@@ -7,14 +7,14 @@ import type { Stage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-/** Replaces all machines with the default deadlines; returns the number of events in its history. */
+/** Replaces all machines, with the default deadlines, and returns the number of events in the workflow's history. */
 async function eventsOf(stage: Stage, pool: FakePool): Promise<number> {
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool, { deadlines: {} });
   await handle.result();
   assertOrderly(pool);
   const { events = [] } = await handle.fetchHistory() as { events?: TimedOut[] };
-  // On a busy computer workflow tasks time out, which adds events for their schedules and starts.
+  // Does not count the events of workflow tasks that timed out, which happens on a busy computer.
   const lost = events.map(({ workflowTaskTimedOutEventAttributes: late }) => {
     return late ? 2 + Math.min(1, Number(late.startedEventId ?? 0)) : 0;
   });
@@ -25,18 +25,18 @@ interface TimedOut {
   workflowTaskTimedOutEventAttributes?: { startedEventId?: unknown } | null;
 }
 
-test("history: a replaced machine takes at most 40 events, one after the other in a pool of three", async (stage) => {
+test("history: a replaced machine takes at most 40 events when three machines are replaced one after the other", async (stage) => {
   const events = await eventsOf(stage, await stage.grownPool());
   ok(events <= 3 * 40, `Counted ${events} events for 3 machines`);
 });
 
-test("history: a replaced machine takes at most 25 events with many concurrent ones", async (stage) => {
+test("history: a replaced machine takes at most 25 events when 20 machines are replaced concurrently", async (stage) => {
   const pool = await stage.grownPool({ replicas: 40, surge: 20, rules: { budget: budgetOf(20) } });
   const events = await eventsOf(stage, pool);
   ok(events <= 40 * 25, `Counted ${events} events for 40 machines`);
 });
 
-test("history: each stage of a machine is reported once, its start before its first step", async (stage) => {
+test("history: the stages of a replacement are reported in order, and the first report comes before the first change of a machine", async (stage) => {
   const pool = await stage.grownPool({ replicas: 1 });
   await eventsOf(stage, pool);
   const told = pool.reports.flatMap(({ underway }) => underway.map(({ machine, step }) => `${step} ${machine}`));

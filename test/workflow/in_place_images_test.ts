@@ -1,4 +1,4 @@
-/** NodePools that name an OSImage run its accepted digest, and nothing else. */
+/** A NodePool that names an OSImage is updated only to the digest that was accepted for the OSImage. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import { digestOf, FakeNodes } from "../support/fake_nodes.ts";
@@ -23,7 +23,7 @@ test("A15 OSImage: a refused image is not rolled out, and the Rollout has the re
   equal(nodes.booted(), "bb");
 });
 
-test("A2 H6 OSImage: the same tag with another digest is rolled out", async (stage) => {
+test("A2 H6 OSImage: a new digest behind an unchanged tag is rolled out", async (stage) => {
   const nodes = new FakeNodes({ nodes: 2 });
   nodes.askForOSImage("edge");
   nodes.judge("edge", { letter: "b" });

@@ -7,7 +7,7 @@ import { onStage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-test("inPlace.stageAtOnce: is how many nodes fetch an image at once", async (stage) => {
+test("inPlace.stageAtOnce: limits how many nodes fetch an image concurrently", async (stage) => {
   const nodes = new FakeNodes({ nodes: 5, policy: { inPlace: { stageAtOnce: 2 } } });
   await nodes.settle(stage);
   let [now, most] = [0, 0];
@@ -35,7 +35,7 @@ test("inPlace.stage: is the deadline of a download", async (stage) => {
   equal(given.length, 1);
 });
 
-test("inPlace.boot: is how long a node may be away", async (stage) => {
+test("inPlace.boot: limits how long a node may take to return from its reboot", async (stage) => {
   const nodes = new FakeNodes({ nodes: 2, policy: { inPlace: { boot: "1s" } }, fate: () => "never comes back" });
   await nodes.settle(stage);
   nodes.ask("b");
@@ -47,7 +47,7 @@ test("inPlace.boot: is how long a node may be away", async (stage) => {
   match(quarantine[0]?.reason ?? "", /UpdateLost/);
 });
 
-test("inPlace.soak: is how long a node is watched before it is uncordoned", async (stage) => {
+test("inPlace.soak: sets how long a rebooted node is watched before it is uncordoned", async (stage) => {
   const nodes = new FakeNodes({ nodes: 2, policy: { inPlace: { soak: "2s" } } });
   await nodes.settle(stage);
   nodes.ask("b");

@@ -1,4 +1,4 @@
-/** Nodes that cannot be updated in place, and are replaced by their machine if the policy allows. */
+/** Nodes that cannot be updated in place are replaced, by the deletion of their machine, if the policy allows it. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import { converged, eventsOf, halted, neverReplacing, replacing, rolling } from "../support/replaced_story.ts";
@@ -17,7 +17,7 @@ test("ReplaceIfRefused: a node that refuses its stage is replaced within the bud
   match(eventsOf(nodes, "NodeReplaced").join(), new RegExp(`"${bad}".*"${machine}".*StageRefused: DiskFull: as it is`));
 });
 
-test("ReplaceIfRefused: a node that waits to be replaced is staged once more when due, and never in a loop", async (stage) => {
+test("ReplaceIfRefused: a node that waits for its replacement gets one more attempt to stage the image when it gets a slot, and not in a loop", async (stage) => {
   const policy = { ...replacing, inPlace: { boot: "20s" } };
   const world = await rolling(stage, { refuses: "BootSpace", nth: 3, policy, bootMs: 1500 });
   const { nodes, maker, handle, bad } = world;
@@ -44,7 +44,7 @@ test("ReplaceIfRefused: a node that accepts the second stage is updated in place
 });
 
 for (const reason of ["ImageNotFound", "SignatureInvalid"] as const) {
-  test(`ReplaceIfRefused: a stage refused by ${reason} replaces nothing, because a new node would fail too`, async (stage) => {
+  test(`ReplaceIfRefused: a node that refuses to stage an image with ${reason} is not replaced, because a new node would refuse too`, async (stage) => {
     const policy = { ...replacing, maxFailed: 1 };
     const { nodes, maker, bad } = await rolling(stage, { refuses: reason, policy });
     const { quarantine } = await halted(stage, nodes);
@@ -60,7 +60,7 @@ test("ReplaceIfRefused: a Lost node is replaced without a drain, and keeps its s
   const before = nodes.given("Apply").length;
   const [step] = await eventually("it told", async () => (await nodes.progress(stage)).underway);
   deepEqual([step?.machine, step?.step, nodes.nodes.has(bad)], [bad, "Removing", true]);
-  // The slot of the deleted node is taken until the node is gone: no other node was ordered to boot.
+  // The deleted node keeps its slot until it is gone, so until then no other node was ordered to boot.
   await eventually("it gone", () => nodes.nodes.size === 3 && !nodes.nodes.has(bad));
   equal(nodes.given("Apply").length, before);
   await converged(stage, { ...world, handle });

@@ -1,11 +1,11 @@
-/** Replacements of nodes during kills, reverted policies, and changes by others. */
+/** Replacements of nodes while the worker is killed, a policy is reverted, or other clients change objects. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import { overBudget } from "../support/fake_kube.ts";
 import { converged, halted, neverReplacing, replacing, rolling } from "../support/replaced_story.ts";
 import { onStage, signalChange } from "../support/workflow_stage.ts";
 
-// The server asks for continue-as-new after a few updates, and no workflow stays in memory.
+// Temporal suggests continue-as-new after 40 events, and no workflow stays in memory.
 const test = onStage({ maxCachedWorkflows: 0, dynamicConfig: ["limit.historyCount.suggestContinueAsNew=40"] });
 
 for (const point of ["patch machines", "delete machines", "patch nodes"]) {
@@ -60,7 +60,7 @@ test("ReplaceIfRefused: keeps the slot of a machine in deletion until its node i
   deepEqual([nodes.booted(), new Set(maker.deleted).size, nodes.mostOut], ["ccc", 1, 1]);
 });
 
-test("ReplaceIfRefused: a policy reverted before the deletion of the machine keeps the node in service", async (stage) => {
+test("ReplaceIfRefused: if the policy is reverted before the machine is deleted, the node is uncordoned and stays", async (stage) => {
   const { nodes, maker, handle, bad } = await rolling(stage, { refuses: "DiskFull" });
   let until = 0;
   nodes.kube.onRequest = (request) => {
@@ -77,7 +77,7 @@ test("ReplaceIfRefused: a policy reverted before the deletion of the machine kee
   deepEqual([maker.deleted, nodes.cordoned(), nodes.booted(), maker.machineOf(bad)], [[], [], "abb", "pool-hash-1-1"]);
 });
 
-test("ReplaceIfRefused: a drain blocked past its timeout with SetAside keeps the node in service", async (stage) => {
+test("ReplaceIfRefused: if the drain is blocked past its timeout, with SetAside, the node is uncordoned and stays", async (stage) => {
   const policy = { ...replacing, drain: { timeout: "1s", onBlocked: "SetAside" } };
   const { nodes, maker, bad } = await rolling(stage, { refuses: "DiskFull", policy });
   nodes.kube.onRequest = (request) => {

@@ -1,9 +1,12 @@
-/** Nodes that were ordered to boot: the verdict on each, and its effect on the pool. */
+/**
+ * The verdict on a node after its boot order, such as RolledBack or Lost, and the effect of the verdict on the pool.
+ */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { overBudget } from "../support/fake_kube.ts";
 import { eventually } from "../support/eventually.ts";
 import { digestOf, FakeNodes, imageOf } from "../support/fake_nodes.ts";
 import type { FakeNodesOptions } from "../support/fake_nodes.ts";
+import { gateKeysOf } from "../support/gate_keys.ts";
 import { onStage, testDeadlines } from "../support/workflow_stage.ts";
 import type { Handle, Stage } from "../support/workflow_stage.ts";
 import type { Progress } from "../../workflows/contracts/mod.ts";
@@ -12,7 +15,7 @@ const test = onStage();
 
 const soon = { stage: "20s", boot: "1s" };
 
-/** A pool that runs image a, and is asked for b. */
+/** Starts a rollout from image "a" to image "b". */
 async function rolling(stage: Stage, options: FakeNodesOptions): Promise<{ nodes: FakeNodes; handle: Handle }> {
   const nodes = new FakeNodes({ nodes: 4, ...options });
   await nodes.settle(stage);
@@ -35,11 +38,11 @@ test("A4 verdicts: a node that boots the old digest is RolledBack, and two such 
   deepEqual([nodes.given("Apply").length, nodes.booted(), nodes.cordoned(), nodes.mostOut], [2, "aaaa", [], 1]);
 });
 
-test("verdicts: a digest that failed on a node gets another attempt after retry, and not before", async (stage) => {
+test("verdicts: a node on which a digest failed gets that digest again only after the command retry, even with a new workflow", async (stage) => {
   const { nodes, handle } = await rolling(stage, { policy: { inPlace: soon }, fate: () => "rolls back" });
   await halted(stage, nodes);
   const [failed = ""] = nodes.given("Apply");
-  // A reinstalled Ostler knows no more than node and Rollout contain.
+  // As after a new installation of Ostler: the next run knows only what the Nodes and the Rollout record.
   await handle.terminate("reinstalled");
   await nodes.rollOut(stage);
   await stage.client.workflow.getHandle(nodes.workflowId).query("progress");
@@ -147,6 +150,26 @@ test("onFailure: Rollback returns the pool to the previous image, which the node
   deepEqual(spec.image, { reference: imageOf("a") });
 });
 
+test("retry: during a rollback, gives a node the previous image again that failed to boot that image", async (stage) => {
+  const policy = { onFailure: "Rollback", maxFailed: 1, inPlace: soon };
+  const nodes = new FakeNodes({ nodes: 3, policy });
+  await nodes.settle(stage);
+  let [boots, isSick] = [0, true];
+  nodes.fate = (_, digest) => {
+    if (digest === digestOf("b")) return ++boots > 1 ? "rolls back" : "boots";
+    return isSick ? "stays up" : "boots";
+  };
+  nodes.ask("b");
+  const handle = await nodes.rollOut(stage);
+  const isFailed = async (): Promise<boolean> => (await nodes.progress(stage)).reason === "FailedRemain";
+  await eventually("a failure of the previous image", isFailed);
+  equal(nodes.booted(), "baa");
+  isSick = false;
+  await handle.executeUpdate("retry", { args: [{ by: "ada" }] });
+  equal((await handle.result()).outcome, "RolledBack");
+  deepEqual([nodes.booted(), nodes.cordoned()], ["aaa", []]);
+});
+
 test("abort: rolls back to the previous image", async (stage) => {
   const { nodes, handle } = await rolling(stage, { bootMs: 300 });
   await eventually("one updated", () => nodes.booted().includes("b"));
@@ -197,6 +220,20 @@ test("verdicts: a node that failed its gates stays out of service, and keeps its
   await handle.executeUpdate("retry", { args: [{ by: "somebody" }] });
   equal((await handle.result()).outcome, "Converged");
   deepEqual([nodes.booted(), nodes.cordoned(), nodes.mostOut], ["bbb", [], 1]);
+});
+
+test("update in place: a node that gets an earlier image again is evaluated anew by its gates", async (stage) => {
+  const gates = [{ name: "agent", nodeCondition: { type: "Ready" } }];
+  const nodes = new FakeNodes({ nodes: 1, policy: { gates, inPlace: soon } });
+  await nodes.settle(stage);
+  const keys: string[] = [];
+  for (const letter of ["b", "c", "b"]) {
+    nodes.ask(letter);
+    const handle = await nodes.rollOut(stage);
+    equal((await handle.result()).outcome, "Converged");
+    keys.push(...await gateKeysOf(handle));
+  }
+  deepEqual([keys.length, new Set(keys).size], [3, 3], keys.join());
 });
 
 test("abort: uncordons every node, even a failed one, when the pool does not have a previous image", async (stage) => {

@@ -1,4 +1,4 @@
-/** The field `onImageChange`: with InPlace another image replaces no machine. */
+/** The field `onImageChange`: with InPlace, a new image does not replace machines. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import { assertOrderly } from "../support/pool_checks.ts";
@@ -6,7 +6,7 @@ import { onStage, testDeadlines } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-test("onImageChange: InPlace replaces no machine for another image, and is checked before anything begins", async (stage) => {
+test("onImageChange: InPlace replaces no machine for a new image, and Ostler checks before any step whether machines can stay", async (stage) => {
   const pool = await stage.grownPool({ rules: { onImageChange: "InPlace" } });
   const asked: number[] = [];
   pool.keeping = () => {
@@ -29,7 +29,7 @@ test("onImageChange: InPlace halts when machines cannot stay, and replaces none"
   const handle = await stage.rollOut(pool);
   const { reason } = await stage.sees(pool, "a halt", ({ phase }) => phase === "Halted");
   equal(reason, "ReplacementRefused");
-  // The run checks several times, with the same result.
+  // The run checks again several times, and the result stays the same.
   await eventually("some more looks", () => pool.count("ensureMachinesKept") > 4);
   deepEqual(pool.machines.filter(({ leaving }) => leaving).length, 0);
   equal(pool.count("ensureMachineAdmitted") + pool.count("ensureVictimMarked"), 0);
@@ -41,7 +41,7 @@ test("onImageChange: InPlace halts when machines cannot stay, and replaces none"
   deepEqual([(await handle.result()).outcome, pool.numbers()], ["Converged", [1, 2, 3]]);
 });
 
-test("onImageChange: ReplaceIfRefused replaces machines that cannot stay, and reports once why", async (stage) => {
+test("onImageChange: ReplaceIfRefused replaces machines that cannot stay, and reports the cause once", async (stage) => {
   const pool = await stage.grownPool({ rules: { onImageChange: "ReplaceIfRefused" } });
   pool.keeping = () => ({ outcome: "Refused", message: "its template changes in more than the image" });
   pool.change({ image: "image-2" });

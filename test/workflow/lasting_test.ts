@@ -1,4 +1,4 @@
-/** Earlier commands, failures and state persist, whatever happens in between. */
+/** Commands and recorded state are not lost through signals, failed runs or queries that come later. */
 import { bundleWorkflowCode, DefaultLogger, Worker } from "@temporalio/worker";
 import { deepEqual, equal } from "node:assert/strict";
 import { fileURLToPath } from "node:url";
@@ -35,7 +35,7 @@ test("rollout: a run that halts before it knows the desired state keeps the reco
   await handle.cancel();
 });
 
-test("history: replays, however often progress was queried meanwhile", async (stage) => {
+test("history: can be replayed, however often progress was queried during the run", async (stage) => {
   const pool = await stage.grownPool({
     ...{ replicas: 6, surge: 3 },
     rules: { budget: budgetOf(3), gates: [gateOf("EachMachine")] },

@@ -142,7 +142,7 @@ test("K23 rollOutNodeVersion: upgrades Kubernetes of the control planes before a
   await eventually("the request for an approval", () => upgrade.standing.reason === "AwaitingApproval");
   deepEqual(doneWith(stage, name), ["tell UpgradingKubernetes"]);
   upgrade.approved = upgrade.version;
-  // The survey shows the end of the upgrade, whose run then wakes the run of the NodeVersion.
+  // The next surveys show that the upgrade is done; the run of the upgrade then wakes the run of the NodeVersion.
   versions.looks.set(name, [upgradeFirst(), ...afterwards]);
   upgrade.before = (effect) => {
     if (effect.startsWith("announce")) versions.changed = Promise.resolve();
@@ -194,7 +194,7 @@ test("fault K23 rollOutNodeVersion: replaces status UpgradeCancelled by UpToDate
   await eventually("the present state", () => upgrade.standing.reason === "UpToDate");
 });
 
-test("fault K23 rollOutNodeVersion: starts a cancelled upgrade at once when a person asks for it again", async (stage) => {
+test("fault K23 rollOutNodeVersion: starts a cancelled upgrade again immediately when a person requests it", async (stage) => {
   const { versions } = stage.activities;
   const upgrade = new FakeUpgrade().on(stage);
   upgrade.approved = "";

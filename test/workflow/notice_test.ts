@@ -1,4 +1,4 @@
-/** People are notified of a rollout exactly once, even if late. */
+/** Each notification is sent to each target once; an unreachable target gets it later. */
 import { ApplicationFailure } from "@temporalio/common";
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { readConfig } from "../../workers/config.ts";
@@ -55,7 +55,7 @@ test("sendNotice: retries an unreachable target, and sends to no other target tw
   deepEqual(told(stage, "late"), ["CloudEvents", "Webhook", "Webhook"]);
 });
 
-test("sendNotice: fails when a target refuses the notification, which the other target still gets", async (stage) => {
+test("sendNotice: fails when a target refuses the notification, and still sends it to the other target", async (stage) => {
   stage.activities.noticeFate = (_, target) =>
     target === "Webhook" ? ApplicationFailure.nonRetryable("HTTP 400", "NoticeUndelivered") : undefined;
   await startNotice(stage.client, both, { pool, notice: noticeOf("never") });

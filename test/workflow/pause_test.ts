@@ -1,4 +1,4 @@
-/** Commands of people persist: over the end of a run, over a restart of the worker, and when they are sent twice. */
+/** Commands of people keep their effect after the end of a run, after a restart of the worker, and when sent twice. */
 import { deepEqual, equal } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import type { FakePool } from "../support/fake_pool.ts";
@@ -11,7 +11,7 @@ const test = onStage();
 const hour = 3_600_000;
 const patient = { deadlines: { ...testDeadlines, recheck: "1h" } };
 
-/** A rollout whose first new machine waits before a join stage until the pool is fixed. */
+/** Starts a rollout whose first new machine does not become Ready before the test calls `pool.mend()`. */
 async function rolloutUnderWay(stage: Stage): Promise<{ pool: FakePool; handle: Handle }> {
   const pool = await stage.grownPool();
   pool.fate = (_, image) => image === "image-2" ? "registered" : "joins";
@@ -55,13 +55,13 @@ test("pause: is received when it was sent while no worker ran", async (stage) =>
   assertOrderly(pool);
 });
 
-test("abort: is executed when its worker died before the effect", async (stage) => {
+test("abort: is executed by the next worker if the first worker dies before it has restored the template", async (stage) => {
   const { pool, handle } = await rolloutUnderWay(stage);
   const { promise: restored, resolve } = Promise.withResolvers<void>();
   pool.before["ensureLastGoodRestored"] = async (times) => {
     if (times > 1) return;
     resolve();
-    await new Promise((wake) => setTimeout(wake, 300)); // the worker stops meanwhile
+    await new Promise((wake) => setTimeout(wake, 300)); // the test stops the worker during this time
     throw new Error("the worker stopped");
   };
   await stage.ask(pool, "abort");
@@ -73,7 +73,7 @@ test("abort: is executed when its worker died before the effect", async (stage) 
   assertOrderly(pool);
 });
 
-test("pause: has the same effect when it is sent once or twice, like resume, retry, promote and abort", async (stage) => {
+test("pause: sent twice has the same effect as sent once, and so have resume, retry, promote and abort", async (stage) => {
   const waves = [1, 2, 3].map((upTo) => ({ upTo, soak: hour }));
   const pool = await stage.grownPool({ replicas: 4, rules: { waves: [...waves, { upTo: "100%", soak: 0 }] } });
   pool.change({ image: "image-2" });
@@ -84,7 +84,7 @@ test("pause: has the same effect when it is sent once or twice, like resume, ret
     await stage.ask(pool, command, { by: "somebody else" });
   }
   equal((await stage.stands(handle, "Rolling", "Soaking")).wave, 1);
-  // The second promote may arrive when nothing soaks any more, and is then refused.
+  // The second promote may arrive after the soak has ended, and is then refused.
   await Promise.allSettled([stage.ask(pool, "promote"), stage.ask(pool, "promote")]);
   await stage.sees(pool, "the second soak", ({ wave, reason }) => wave === 2 && reason === "Soaking");
   equal(pool.count("ensureMachineAdmitted"), 2);

@@ -10,6 +10,7 @@ test("planPool: plans the current desired state, changes nothing, and is one run
   pool.change({ image: "image-2" });
   const engine = engineOf(stage.client, {
     ...{ taskQueue: "ostler", cluster: "", address: "", namespace: "default", access: {} },
+    uid: () => Promise.resolve(""),
   });
   const before = pool.count("ensureMachineAdmitted");
   const [one, other] = await Promise.all([engine.plan(pool.ref), engine.plan(pool.ref)]);

@@ -9,7 +9,7 @@ import type { Stage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-/** A pool whose fourth machine, the first new one, is Ready and fails its gate. */
+/** A pool of three with a changed image; machine 4, the first new one, becomes Ready and then fails its gate. */
 async function poolWithBadNewcomer(stage: Stage): Promise<FakePool> {
   const pool = await stage.grownPool({ rules: { gates: [gateOf("EachMachine")] } });
   pool.verdict = (_, machine) => machine === pool.nth(4) ? "Failed" : "Passed";
@@ -17,7 +17,7 @@ async function poolWithBadNewcomer(stage: Stage): Promise<FakePool> {
   return pool;
 }
 
-/** Asserts that the gates of machine 5, the next new one, were evaluated before anything was drained. */
+/** Asserts that no node was drained before the gates of machine 5, the second new one, were evaluated. */
 function assertNoneDrainedFor4(pool: FakePool): void {
   const drained = pool.calls.findIndex((call) => call.startsWith("awaitNodeDrained "));
   const judged = pool.calls.indexOf(`awaitGates ${pool.nth(5)}`);
@@ -59,7 +59,7 @@ test("recreate: a machine that failed its gate does not count as passed while it
   assertOrderly(pool);
 });
 
-test("recreate: a machine that failed finally counts once, however often its deletion is tried", async (stage) => {
+test("recreate: a machine that failed its last attempt counts as failed once, however often its deletion is tried", async (stage) => {
   const pool = await poolWithBadNewcomer(stage);
   Object.assign(pool.rules, { maxFailed: 2, join: { ...pool.rules.join, attempts: 0 } });
   pool.before["deleteMachine"] = (times) => {

@@ -1,4 +1,4 @@
-/** Stories of renewals: the certificates of control planes are renewed before they expire, one control plane at a time. */
+/** The certificates of control planes are renewed before they expire, one control plane at a time. */
 import { deepEqual, match, notEqual, rejects } from "node:assert/strict";
 import { certificatesIdOf, holderOfRenewal, poolOfGroup } from "../../workflows/commands/start_options.ts";
 import { assertAllBroken, breakEachOnce } from "../support/broken_steps.ts";
@@ -9,6 +9,7 @@ import { onStage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 const uncached = onStage({ maxCachedWorkflows: 0 });
+const short = onStage({ dynamicConfig: ["limit.historyCount.suggestContinueAsNew=100"] });
 
 function effectsOn(node: string): string[] {
   return ["read", "slot", "relieve", "Renew", "read", "free"].map((verb) => `${verb} ${node}`);
@@ -30,10 +31,10 @@ test("renewCertificates: renews three control planes one at a time, the leader o
   deepEqual(renewal.reasons, ["Renewing", "CertificatesRenewed"]);
 });
 
-test("renewCertificates: renews only what expires soon, and skips what a person has renewed since the last read", async (stage) => {
+test("renewCertificates: renews only control planes whose certificates expire soon, and skips one that a person has renewed since the last read", async (stage) => {
   const renewal = new FakeRenewal().on(stage);
   renewal.plane("a").due = "";
-  renewal.plane("b").isRenewed = true; // by a person, since the last read
+  renewal.plane("b").isRenewed = true; // a person renewed it after the last read
   await (await renewal.start(stage)).result();
   deepEqual(renewal.done, [...effectsOn("c"), "read b"]);
   deepEqual(renewal.violations, []);
@@ -63,7 +64,7 @@ test("renewCertificates: waits without a slot while etcd has a problem, so that 
   deepEqual([renewal.given("Renew"), renewal.violations], [["Renew a", "Renew c", "Renew b"], []]);
 });
 
-test("renewCertificates: gives the slot back when it cannot reach etcd", async (stage) => {
+test("renewCertificates: releases the slot when it cannot reach etcd", async (stage) => {
   const renewal = new FakeRenewal(["a"]).on(stage);
   renewal.failing = (name) =>
     name === "awaitMachineRelieved" ? failure("EtcdAccessMissing", "Failed to reach etcd: no Secret") : undefined;
@@ -82,7 +83,7 @@ test("renewCertificates: gives the slot of a control plane in progress back whil
   const first = await renewal.start(stage);
   match(await reported(renewal, "RenewalHalted"), /"a": the result of the order did not arrive in time: no answer/);
   await first.terminate();
-  // The servers of "a" already show the new certificates, which its other pods do not use yet.
+  // The servers on "a" already present the new certificates, but the other static pods of "a" do not use them yet.
   Object.assign(renewal.plane("a"), { due: "", isRenewed: true });
   Object.assign(renewal, { doubts: ["member y does not answer"], meet: () => undefined });
   const handle = await renewal.start(stage);
@@ -105,7 +106,7 @@ test("renewCertificates: halts when a node refuses an order, gives the slot back
     /"c": AuthorityExternal: pki\/ca\.key is not here; renew .* annotation ostler.dev\/renew-certificates/,
   );
   deepEqual([renewal.given("Renew"), renewal.slots], [["Renew a", "Renew c"], []]);
-  await renewal.start(stage); // a signal without a change requests nothing
+  await renewal.start(stage); // a signal without a changed setting does not request another attempt
   renewal.meet = () => undefined;
   Object.assign(renewal, { setting: "again" });
   await renewal.start(stage);
@@ -198,7 +199,7 @@ test("renewCertificates: does not count outages of the API server as a failure, 
   const handle = await renewal.start(stage);
   let isOver = false;
   const end = handle.result().finally(() => isOver = true);
-  // Each outage ends with a signal, as the run would otherwise wait for a minute.
+  // Sends a signal after each outage, because the run would otherwise wait for a minute.
   await eventually("the end", async () => {
     if (!isOver) await handle.signal("nodeVersionChanged").catch(() => {});
     return isOver;
@@ -244,6 +245,120 @@ test("renewCertificates: gives the slot back when it is cancelled before an orde
   goOn.resolve();
   match(renewal.standing.message, /no control plane is half done/);
   deepEqual(renewal.slots, []);
+});
+
+test("renewCertificates: reports its cancellation even if it cannot read the control planes", async (stage) => {
+  const renewal = new FakeRenewal().on(stage);
+  renewal.slots = ["kube-system/scaling-group.other/m"];
+  const handle = await renewal.start(stage);
+  await reported(renewal, "ClusterBudget");
+  renewal.failing = (name) => name === "surveyRenewal" ? failure("CloudRefused", "credentials expired") : undefined;
+  await handle.cancel();
+  await rejects(handle.result(), { name: "WorkflowFailedError" });
+  match(
+    renewal.standing.message,
+    /was cancelled: cannot read which control planes are half done: credentials expired$/,
+  );
+  deepEqual(renewal.standing.reason, "RenewalCancelled");
+});
+
+test("renewCertificates: reports its cancellation even if it cannot give the slot back yet", async (stage) => {
+  const renewal = new FakeRenewal().on(stage);
+  renewal.slots = ["kube-system/scaling-group.other/m"];
+  const handle = await renewal.start(stage);
+  await reported(renewal, "ClusterBudget");
+  const left = new Set(["ensureSlotsKept"]);
+  renewal.failing = (name) => left.delete(name) ? failure("ApiUnavailable", `Failed to ${name}: 503`) : undefined;
+  await handle.cancel();
+  await rejects(handle.result(), { name: "WorkflowFailedError" });
+  deepEqual([renewal.standing.reason, left.size], ["RenewalCancelled", 0]);
+});
+
+test("renewCertificates: reports a control plane as half done when it is cancelled after a failed restart whose slot it gave back", async (stage) => {
+  const renewal = new FakeRenewal().on(stage);
+  renewal.meet = () => ({ ...refused, reason: "RestartFailed" });
+  const handle = await renewal.start(stage);
+  await reported(renewal, "RenewalHalted");
+  Object.assign(renewal, { doubts: ["member y does not answer"], setting: "again" });
+  await renewal.start(stage);
+  await reported(renewal, "EtcdInDoubt");
+  await eventually("the slot to be free", () => renewal.slots.length === 0);
+  await handle.cancel();
+  await rejects(handle.result(), { name: "WorkflowFailedError" });
+  match(
+    renewal.standing.message,
+    /was cancelled: control plane "a" is half done: some of its static pods may still use the previous certificates/,
+  );
+});
+
+short("renewCertificates: does not repeat a refused order by itself when it continues as new", async (stage) => {
+  const renewal = new FakeRenewal(["a"]).on(stage);
+  renewal.meet = () => ({ ...refused, reason: "ToolMissing" });
+  const { workflowId } = await renewal.start(stage);
+  const latest = stage.client.workflow.getHandle(workflowId);
+  const message = await reported(renewal, "RenewalHalted");
+  for (const nth of [1, 2]) {
+    const { runId } = await latest.describe();
+    // The controller sends this signal at least once an hour.
+    await eventually(`continue-as-new ${nth}`, async () => {
+      await renewal.start(stage);
+      return (await latest.describe()).runId !== runId;
+    });
+  }
+  deepEqual([renewal.given("Renew"), renewal.standing.message], [["Renew a"], message]);
+  Object.assign(renewal, { meet: () => undefined, setting: "again" });
+  await renewal.start(stage);
+  await latest.result();
+  deepEqual([renewal.given("Renew"), renewal.violations], [["Renew a", "Renew a"], []]);
+});
+
+test("renewCertificates: frees the slot of a control plane that is lost during its renewal, and completes it when it is Ready again", async (stage) => {
+  const renewal = new FakeRenewal().on(stage);
+  renewal.meet = (node) => {
+    if (node !== "c") return undefined;
+    renewal.plane("c").isReady = false;
+    return { outcome: "Unknown", message: "no pod of c reports" };
+  };
+  const handle = await renewal.start(stage);
+  match(await reported(renewal, "RenewalHalted"), /"c": the result of the order did not arrive in time/);
+  await eventually("the slot to be free for a repair", () => renewal.slots.length === 0);
+  renewal.setting = "again";
+  await renewal.start(stage);
+  match(await reported(renewal, "ControlPlaneNotReady"), /Waiting for control plane "c" to be Ready/);
+  deepEqual([renewal.slots, renewal.given("slot", "Renew")], [[], ["slot a", "Renew a", "slot c", "Renew c"]]);
+  renewal.meet = () => undefined;
+  renewal.plane("c").isReady = true;
+  await renewal.start(stage);
+  deepEqual((await handle.result()).outcome, "UpToDate");
+  deepEqual(renewal.given("Renew"), ["Renew a", "Renew c", "Renew c", "Renew b"]);
+  deepEqual([renewal.violations, renewal.slots], [[], []]);
+});
+
+test("renewCertificates: continues when a control plane that was lost during its renewal was replaced", async (stage) => {
+  const renewal = new FakeRenewal().on(stage);
+  renewal.meet = (node) => {
+    if (node !== "c") return undefined;
+    renewal.plane("c").isReady = false;
+    return { outcome: "Unknown", message: "no pod of c reports" };
+  };
+  const handle = await renewal.start(stage);
+  await reported(renewal, "RenewalHalted");
+  await eventually("the slot to be free for a repair", () => renewal.slots.length === 0);
+  Object.assign(renewal, { planes: renewal.planes.filter(({ node }) => node !== "c") });
+  await renewal.start(stage);
+  deepEqual((await handle.result()).outcome, "UpToDate");
+  deepEqual([renewal.given("Renew"), renewal.violations], [["Renew a", "Renew c", "Renew b"], []]);
+});
+
+test("renewCertificates: takes no slot for a control plane that is not Ready, so that its repair can begin", async (stage) => {
+  const renewal = new FakeRenewal().on(stage);
+  renewal.plane("a").isReady = false;
+  const handle = await renewal.start(stage);
+  match(await reported(renewal, "ControlPlaneNotReady"), /Waiting for control plane "a" to be Ready before "a" gets/);
+  deepEqual(renewal.done, []);
+  renewal.plane("a").isReady = true;
+  await renewal.start(stage);
+  deepEqual([(await handle.result()).outcome, renewal.violations], ["UpToDate", []]);
 });
 
 test("renewCertificates: completes the control plane in progress when a person turns renewals off, and begins no other", async (stage) => {

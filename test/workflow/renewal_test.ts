@@ -31,7 +31,7 @@ async function cancelledPool(stage: Stage): Promise<FakePool> {
   const handle = await stage.rollOut(pool);
   await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
   await handle.cancel();
-  await handle.result().catch(() => undefined); // it was cancelled
+  await handle.result().catch(() => undefined); // rejects, because the run was cancelled
   return pool;
 }
 
@@ -64,7 +64,7 @@ test("renewCredentials: starts the rollout of every due pool, page by page, and 
   equal(fresh?.count("publishConfig"), 0);
 });
 
-/** The activities for resting pools, which a rollout does not run. */
+/** Defines a test with a pool whose rollout has converged, which `renewCredentials` can renew without a new rollout. */
 function atRest(name: string, story: (stage: Stage, pool: FakePool) => Promise<void>): void {
   test(name, async (stage) => {
     stage.activities.tellsRest = true;
@@ -79,7 +79,7 @@ function atRest(name: string, story: (stage: Stage, pool: FakePool) => Promise<v
   });
 }
 
-/** The current run of the rollout. */
+/** Returns the ID of the rollout's current run. */
 async function runOf(stage: Stage, pool: FakePool): Promise<string> {
   return (await stage.client.workflow.getHandle(pool.holder).describe()).runId;
 }
@@ -119,7 +119,7 @@ atRest("renewCredentials: starts no rollout of a deleted pool", async (stage, po
   equal(await runOf(stage, pool), before);
 });
 
-/** Number of signals to the run that something may have changed. */
+/** Returns how many signals `desiredChanged` the run has received. */
 async function timesTold(handle: WorkflowHandle): Promise<number> {
   const { events } = await handle.fetchHistory();
   const told = (events ?? []).map((event) => event.workflowExecutionSignaledEventAttributes?.signalName);
@@ -137,7 +137,7 @@ test("renewCredentials: signals a running rollout", async (stage) => {
   const before = await timesTold(handle);
   let looks = 0;
   await eventually("word of it", async () => {
-    // The rollout renews by itself too, so its last renewal is made due once more.
+    // The running rollout renews due credentials itself, so they are made due again before each `renewCredentials`.
     makeDue(pool);
     await renew(stage, `renew-running-${looks++}`);
     return await timesTold(handle) > before;
@@ -180,12 +180,12 @@ test("fault E4: a cancellation during an outage is reported by the next run, whi
     };
   }
   await handle.cancel();
-  await handle.result().catch(() => undefined); // it was cancelled
+  await handle.result().catch(() => undefined); // rejects, because the run was cancelled
   notEqual(pool.reports.at(-1)?.phase, "Aborted");
   for (const step of steps) delete pool.before[step];
   pool.unblock();
   const admitted = pool.count("ensureMachineAdmitted");
-  // The controller starts this run, as Temporal remembers the cancellation.
+  // Starts a run that replaces no machine, as the controller does when Temporal shows the previous run as cancelled.
   equal((await (await stage.rollOut(pool, { publishOnly: true })).result()).outcome, "Aborted");
   const { phase, reason } = pool.reports.at(-1) ?? {};
   deepEqual([phase, reason, pool.count("ensureMachineAdmitted")], ["Aborted", "Cancelled", admitted]);
@@ -203,7 +203,7 @@ test("renewCredentials: renews the credentials of a pool whose rollout was cance
   equal(pool.reports.at(-1)?.phase, "Aborted");
 });
 
-test("renewCredentials: a change between its read of due pools and the run's own read is rolled out", async (stage) => {
+test("renewCredentials: a change after the list of due pools, and before the started run reads the pool, is rolled out", async (stage) => {
   const pool = await cancelledPool(stage);
   makeDue(pool);
   pool.before["recall"] = () => {
@@ -271,7 +271,7 @@ test("rollOutMachineDeployment: reports secrets that cannot be renewed, beside t
   await handle.result();
 });
 
-test("rollOutMachineDeployment: publishes again when a signal arrives at the moment of its end", async (stage) => {
+test("rollOutMachineDeployment: publishes again, in a new run, when a signal arrives while the run ends", async (stage) => {
   const pool = await stage.grownPool();
   pool.after["ensureRolloutReported"] = async () => {
     if (pool.reports.at(-1)?.phase !== "Converged") return;
@@ -288,7 +288,7 @@ function describe(stage: Stage): Promise<ScheduleDescription> {
   return stage.client.schedule.getHandle("renew-credentials").describe();
 }
 
-test("ensureCredentialSchedule: creates one Schedule with a note, whose runs renew credentials", async (stage) => {
+test("ensureCredentialSchedule: creates one Schedule that has a note and starts runs that renew credentials", async (stage) => {
   const pool = await stage.grownPool({ replicas: 1 });
   const config = readConfig({ OSTLER_CREDENTIAL_SECONDS: "86400", OSTLER_DEADLINES: '{"recheck": "1m"}' });
   await ensureCredentialSchedule(stage.client, { config, self });

@@ -1,4 +1,4 @@
-/** The field `repair`: machines that are unhealthy long enough are replaced, unless too many are. */
+/** The field `repair`: machines that are unhealthy long enough are replaced, unless too many are unhealthy at once. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import { failure } from "../support/fake_activities.ts";
@@ -20,7 +20,7 @@ test("repair: a machine that is NotReady long enough is replaced by another of t
   deepEqual(pool.violations, []);
 });
 
-test("repair.notReadyFor: is how long a machine may be NotReady", async (stage) => {
+test("repair.notReadyFor: is how long a machine may be NotReady before it is replaced", async (stage) => {
   const pool = await stage.grownPool();
   pool.rules.repair.notReadyFor = hour;
   pool.sicken(2, { agoMs: 0 });
@@ -33,7 +33,7 @@ test("repair.notReadyFor: is how long a machine may be NotReady", async (stage) 
   deepEqual(pool.numbers(), [1, 3, 4]);
 });
 
-test("repair: starts by itself when it is due", async (stage) => {
+test("repair: starts without an event when a machine has been NotReady for `notReadyFor`", async (stage) => {
   const pool = await stage.grownPool();
   pool.rules.repair.notReadyFor = 1000;
   pool.sicken(2, { agoMs: 0 });
@@ -41,7 +41,7 @@ test("repair: starts by itself when it is due", async (stage) => {
   deepEqual(pool.numbers(), [1, 3, 4]);
 });
 
-test("repair.conditions: names more conditions, whose machines are drained first", async (stage) => {
+test("repair.conditions: names further conditions; a machine with one of them is drained before it is deleted", async (stage) => {
   const pool = await stage.grownPool();
   pool.rules.repair.conditions = [{ type: "KernelDeadlock", status: "True", for: minute }];
   pool.sicken(2, { condition: "KernelDeadlock" });
@@ -93,7 +93,7 @@ test("repair.maxUnhealthy: stops all repairs when too many are unhealthy at once
   deepEqual(pool.numbers().slice(0, 2), [3, 4]);
 });
 
-test("repair: a paused pool is still repaired", async (stage) => {
+test("repair: a pool that is already paused when its run starts is repaired", async (stage) => {
   const pool = await stage.grownPool();
   pool.rollout.paused = { by: "somebody", reason: "", since: Date.now() };
   pool.sicken(2);
@@ -127,7 +127,7 @@ test("repair: a cancelled drain leaves no cordon behind", async (stage) => {
   await eventually("its drain", () => pool.count("awaitNodeDrained") > 0);
   ok(pool.leftovers().length > 0);
   await handle.cancel();
-  await handle.result().catch(() => undefined); // it was cancelled
+  await handle.result().catch(() => undefined); // rejects, because the run was cancelled
   deepEqual([pool.leftovers(), pool.numbers()], [[], [1, 2, 3]]);
 });
 

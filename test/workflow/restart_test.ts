@@ -42,7 +42,7 @@ test("rollOutMachineDeployment: continues when the worker was restarted during a
   assertRolled(pool, "image-2");
 });
 
-test("rollOutMachineDeployment: keeps its records when its history is full", async (stage) => {
+test("rollOutMachineDeployment: keeps its records when it continues as new because of a long history", async (stage) => {
   const pool = await stage.grownPool({ replicas: 4 });
   pool.change({ image: "image-2" });
   const first = await stage.rollOut(pool);

@@ -29,7 +29,7 @@ test("rollOutMachineDeployment: replaces three machines one by one, oldest first
   deepEqual(pool.machines.map(({ set }) => set.image), Array(3).fill("image-2"));
 });
 
-test("rollOutMachineDeployment: begins nothing twice when a read is older than a step that ended meanwhile", async (stage) => {
+test("rollOutMachineDeployment: begins no step twice when the pool was read before a step ended", async (stage) => {
   const pool = await stage.grownPool({ replicas: 4, surge: 2 });
   pool.rules.budget.machines = 2;
   pool.after["readPool"] = () => new Promise((resolve) => setTimeout(resolve, 150));
@@ -49,7 +49,7 @@ test("rollOutMachineDeployment: runs the steps of one replacement in order", asy
     `ensureVictimMarked ${old}`,
     `ensureMachineAdmitted ${next}`,
     `awaitMachinesJoined ${next}`,
-    `ensureVictimUnmarked ${next}`, // new machines are removed first until they are proven
+    `ensureVictimUnmarked ${next}`, // until it has joined, a new machine is marked as the first to be removed
     `ensureNodeCordoned ${old}`,
     `awaitNodeDrained node-${old}`,
     `ensureVictimReleased ${old}`,
@@ -68,7 +68,8 @@ test("rollOutMachineDeployment: reports machines in progress with step and deadl
   ok(steps.every(({ since, until }) => since <= until));
   const last = pool.reports.at(-1);
   deepEqual([last?.underway, last?.updated, last?.revision, last?.image], [[], "1/1", "2", "image-2"]);
-  // A machine that was deleted at that very moment causes the same report again, without a change.
+  // The history is compared, because the last report can be a repetition without a history entry, if a machine was
+  // deleted just then.
   const { outcome, image, actor, machines, reason } = pool.history.at(-1) ?? {};
   deepEqual([outcome, image, actor, machines, reason], ["Converged", "image-2", "kubectl-edit", 1, ""]);
 });
@@ -81,7 +82,7 @@ test("rollOutMachineDeployment: replaces one by one even if the surge is larger"
   equal(result.replaced, 3);
 });
 
-test("rollOutMachineDeployment: works without surge, when machine-controller removes first", async (stage) => {
+test("rollOutMachineDeployment: works without surge, where machine-controller deletes the old machine before it creates a new one", async (stage) => {
   const pool = await stage.grownPool({ surge: 0 });
   pool.change({ image: "image-2" });
   const result = await (await stage.rollOut(pool)).result();

@@ -19,7 +19,7 @@ const stories: SiteStory[] = [
 const tellAll = (stage: Stage, t: Deno.TestContext): Promise<void> =>
   tellOnSites({ stage, t }, { cast: [[alpha, 1]], stories });
 
-test("scaling group: is rolled wherever its worker dies", tellAll, stories.length);
+test("scaling group: is rolled at whichever step Ostler's worker process dies", tellAll, stories.length);
 
 async function breaksSteps(scene: SiteScene): Promise<void> {
   const broken = scene.world.breakSteps();
@@ -32,7 +32,7 @@ async function breaksCalls(scene: SiteScene): Promise<void> {
   let changes = 0;
   let cuts = 0;
   scene.befalls.fault = ({ method }) => {
-    // The next attempt is not interrupted.
+    // Reads are never interrupted, and of the other calls only every second one, so that a repeated call succeeds.
     if (method === "GET" || changes++ % 2 === 1) return undefined;
     return cuts++ % 2 === 0 ? "CutBefore" : "CutAfter";
   };

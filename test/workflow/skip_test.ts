@@ -3,16 +3,16 @@ import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import type { FakePool } from "../support/fake_pool.ts";
 import { assertRuns, inMs } from "../support/pool_checks.ts";
-import { onStage } from "../support/workflow_stage.ts";
+import { onStage, testDeadlines } from "../support/workflow_stage.ts";
 import type { Handle, Stage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
 const hour = 3_600_000;
 
-/** A rollout that waits for its window. */
-async function waitingRollout(stage: Stage): Promise<{ pool: FakePool; handle: Handle }> {
-  const pool = await stage.grownPool({ rules: { windows: [{ from: inMs(hour), to: inMs(2 * hour) }] } });
+/** Starts a rollout that waits for its window. */
+async function waitingRollout(stage: Stage, replicas = 3): Promise<{ pool: FakePool; handle: Handle }> {
+  const pool = await stage.grownPool({ replicas, rules: { windows: [{ from: inMs(hour), to: inMs(2 * hour) }] } });
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool);
   await stage.stands(handle, "Rolling", "OutsideWindow");
@@ -36,6 +36,18 @@ test("skip: leaves one machine unchanged and replaces the others", async (stage)
   await stage.ask(pool, "retry");
   equal((await handle.result()).outcome, "Converged");
   assertRuns(pool, "image-2");
+});
+
+test("skip: replaces the other machines when many skipped machines come before them in the order", async (stage) => {
+  const { pool, handle } = await waitingRollout(stage, 23);
+  const skipped = Array.from({ length: 21 }, (_, index) => pool.nth(index + 1));
+  for (const machine of skipped) await stage.ask(pool, "skip", { by: "somebody", machine });
+  await open(stage, pool);
+  await stage.sees(pool, "the others done", ({ reason }) => reason === "OnlySkippedRemain");
+  const old = pool.machines.filter(({ set }) => set.image === "image-1").map(({ name }) => name);
+  const updated = pool.machines.filter(({ set, ready }) => set.image === "image-2" && ready);
+  deepEqual([old.sort(), updated.length], [skipped.sort(), 2]);
+  await handle.cancel();
 });
 
 test("fault E3: a skipped machine stays skipped when the profile is edited, and after a terminated run", async (stage) => {
@@ -107,4 +119,21 @@ test("skip: refuses a machine that is leaving", async (stage) => {
     return true;
   });
   await handle.cancel();
+});
+
+test("skip: refuses a machine that a joining machine will replace, even if the last read does not show its mark", async (stage) => {
+  const pool = await stage.grownPool();
+  const joined = Promise.withResolvers<void>();
+  pool.before["awaitMachinesJoined"] = () => joined.promise;
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, recheck: "1h" } });
+  await eventually("a join", () => pool.count("awaitMachinesJoined") > 0);
+  const [machine = ""] = pool.subjects("ensureVictimMarked");
+  await rejects(stage.ask(pool, "skip", { by: "somebody", machine }), (error) => {
+    ok(error instanceof WorkflowUpdateFailedError, String(error));
+    match(error.cause?.message ?? "", /already marked for removal/);
+    return true;
+  });
+  joined.resolve();
+  equal((await handle.result()).outcome, "Converged");
 });

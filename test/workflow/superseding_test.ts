@@ -41,7 +41,7 @@ test("rollOutMachineDeployment: finishes a drain before it begins a newer genera
   await eventually("a read of the change", () => pool.count("readDesired") > looks);
   pool.unblock();
   await assertEndsAt(stage, pool, "image-3");
-  // The node was cordoned once, although the drain was read twice because of its new blocker.
+  // The node was cordoned once, although the drain was awaited twice because a blocker was reported in between.
   const begun = pool.subjects("ensureNodeCordoned");
   equal(begun.filter((machine) => machine === begun[0]).length, 1);
 });
@@ -59,7 +59,7 @@ test("rollOutMachineDeployment: keeps the old machines when the template is reve
   deepEqual(pool.drainedByController, []);
 });
 
-test("rollOutMachineDeployment: renders and publishes again after a refusal", async (stage) => {
+test("rollOutMachineDeployment: renders and publishes again after the profile was refused as invalid", async (stage) => {
   const pool = await stage.grownPool({ replicas: 1 });
   pool.isDrainBlocked = true;
   pool.change({ image: "image-2" });

@@ -8,7 +8,7 @@ import { onStage, testDeadlines } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-/** Far longer than a healthy machine takes here, and short enough to wait for. */
+/** Deadlines far longer than a healthy machine takes to join here, and short enough for a test to wait for. */
 const shortLadder = { ...testDeadlines, instance: 1200, address: 1200, registered: 1200, ready: 1200 };
 
 function assertOrderly(pool: FakePool): void {
@@ -60,7 +60,7 @@ test("rollOutMachineDeployment: continues after retry when the cause is gone", a
   deepEqual([result.outcome, result.image], ["Converged", "image-2"]);
 });
 
-test("rollOutMachineDeployment: halts also when another task stops at the same moment", async (stage) => {
+test("rollOutMachineDeployment: halts also when a second task fails during the reconcile that halts", async (stage) => {
   const rules = { gates: [gateOf("EachMachine")], budget: budgetOf(2) };
   const pool = await stage.grownPool({ replicas: 6, surge: 2, rules });
   pool.before["awaitGates"] = async (times) => {
@@ -104,7 +104,7 @@ test("rollOutMachineDeployment: gives each machine its own attempts", async (sta
   deepEqual([result.outcome, result.joins.length, pool.count("deleteMachine")], ["Converged", 3, 3]);
 });
 
-test("rollOutMachineDeployment: keeps the machine to be replaced when its new machine fails a gate, until another has joined", async (stage) => {
+test("rollOutMachineDeployment: keeps the machine to be replaced when its new machine fails a gate, until another new machine has joined", async (stage) => {
   const pool = await stage.grownPool();
   pool.fate = (nth) => nth === 4 ? "gates" : "joins";
   pool.change({ image: "image-2" });
@@ -113,7 +113,7 @@ test("rollOutMachineDeployment: keeps the machine to be replaced when its new ma
   assertOrderly(pool);
 });
 
-test("rollOutMachineDeployment: plans again at once when a joining machine is deleted", async (stage) => {
+test("rollOutMachineDeployment: plans again immediately when a joining machine is deleted", async (stage) => {
   const pool = await stage.grownPool();
   pool.fate = (nth) => nth === 4 ? "registered" : "joins";
   pool.change({ image: "image-2" });

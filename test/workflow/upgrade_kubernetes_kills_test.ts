@@ -1,6 +1,6 @@
 /**
- * K23: every step of an upgrade of control planes fails before and after its work, and runs again on a worker without
- * memory. Temporal sees this like a killed worker.
+ * K23: every step of an upgrade of control planes fails before and after its work, and runs again on a worker that
+ * caches no workflow. For Temporal, such a failure looks like a killed worker.
  */
 import { deepEqual, notEqual } from "node:assert/strict";
 import { holderOfUpgrade, poolOfGroup } from "../../workflows/commands/start_options.ts";
@@ -11,7 +11,7 @@ import { onStage } from "../support/workflow_stage.ts";
 const test = onStage({ maxCachedWorkflows: 0 });
 const short = onStage({ maxCachedWorkflows: 0, dynamicConfig: ["limit.historyCount.suggestContinueAsNew=40"] });
 
-test("K23 upgradeKubernetes: interrupted before and after every step, each order is carried out once", async (stage) => {
+test("K23 upgradeKubernetes: carries out each order to a node once, even if every step is interrupted before and after its work", async (stage) => {
   const upgrade = new FakeUpgrade().on(stage);
   const { steps: ofVersion, broken } = breakEachOnce(upgrade.ofVersion());
   const pools = breakEachOnce(upgrade.ofPools());
@@ -34,7 +34,7 @@ test("K23 upgradeKubernetes: interrupted before and after every step, each order
   assertAllBroken(pools.broken, ofPools);
 });
 
-/** Points at which a run is terminated; the next run knows only the survey. */
+/** Points at which a run is terminated; the next run knows only what its survey of the cluster finds. */
 const points = [
   ...["Fetch c", "slot c", "relieve c", "cordon c", "drain c", "Node c", "prove c", "Kubelet c", "uncordon c"],
   ...["announce c", "free c", "check cluster", "Apply a"],

@@ -7,6 +7,7 @@ import { versions } from "../support/upgrade_surveys.ts";
 import { onStage } from "../support/workflow_stage.ts";
 
 const test = onStage();
+const short = onStage({ dynamicConfig: ["limit.historyCount.suggestContinueAsNew=100"] });
 const { old, desired } = versions;
 
 /** The effects of the upgrade of one control plane. */
@@ -37,7 +38,7 @@ test("K23 upgradeKubernetes: upgrades three control planes in order, the leader 
   deepEqual(upgrade.told, ["Checking", "Upgrading", ...each, ...each, ...each, "UpToDate"]);
 });
 
-test("upgradeKubernetes: does nothing more when all control planes run the version", async (stage) => {
+test("upgradeKubernetes: changes nothing when all control planes already run the desired version", async (stage) => {
   const upgrade = new FakeUpgrade(["a"]).on(stage);
   await (await upgrade.start(stage)).result();
   upgrade.done.length = 0;
@@ -55,7 +56,7 @@ test("upgradeKubernetes: runs only the check and kubeadm's plan before the appro
   const { currentDetails } = await handle.query<{ currentDetails: string }>("__temporal_workflow_metadata");
   match(currentDetails, /^## AwaitingApproval\n(.*\n)+\| `a` \| .* \| waits \|\n(.*\n)+\*\*What to do\*\*/);
   upgrade.findings = [];
-  upgrade.approved = desired; // the survey changes, without a signal
+  upgrade.approved = desired; // the run's next survey finds the approval; no signal reports it
   deepEqual((await handle.result()).outcome, "UpToDate");
   // The approval can come days after the check, which is therefore repeated.
   deepEqual(upgrade.done, ["check cluster", "Plan a", ...wholeUpgrade]);
@@ -84,14 +85,14 @@ test("upgradeKubernetes: does not begin when kubeadm refuses the plan", async (s
   deepEqual(upgrade.done, ["check cluster", "Plan a"]);
 });
 
-test("K23 upgradeKubernetes: halts with cordon and slot when a node refuses an order, and continues on request", async (stage) => {
+test("K23 upgradeKubernetes: halts, and keeps cordon and slot, when a node refuses an order, and continues on request", async (stage) => {
   const upgrade = new FakeUpgrade().on(stage);
   upgrade.meet = (order) =>
     order === "Node c" ? { outcome: "Refused", reason: "KubeadmRefused", message: "no space left" } : undefined;
   const handle = await upgrade.start(stage);
   match(await reported(upgrade, "UpgradeHalted"), /"c": KubeadmRefused: no space left.*retry-kubernetes/);
   deepEqual([upgrade.cordoned(), upgrade.slots.length, upgrade.given("Node")], [["c"], 1, ["Node c"]]);
-  await upgrade.start(stage); // a signal without a change requests nothing
+  await upgrade.start(stage); // a signal alone does not request a retry
   upgrade.meet = () => undefined;
   upgrade.retry = "fixed";
   deepEqual((await handle.result()).outcome, "UpToDate");
@@ -122,7 +123,7 @@ test("K23, K27 upgradeKubernetes: frees the slot of a control plane that is lost
   deepEqual([upgrade.violations, upgrade.slots], [[], []]);
 });
 
-test("K23 upgradeKubernetes: takes the slot again, and completes the control plane, when it is Ready again after a failed upgrade", async (stage) => {
+test("K23 upgradeKubernetes: takes the slot again, and completes the upgrade, when a control plane is Ready again after its upgrade failed", async (stage) => {
   const upgrade = new FakeUpgrade().on(stage);
   upgrade.meet = (order) => {
     if (order !== "Kubelet c") return undefined;
@@ -181,20 +182,20 @@ test("K23 upgradeKubernetes: does not count outages of the API server as a failu
   const handle = await upgrade.start(stage);
   let isOver = false;
   const end = handle.result().finally(() => isOver = true);
-  // Each outage ends with a signal, as the run would otherwise wait for ten minutes.
+  // A signal follows each outage, because the run would otherwise wait for ten minutes before it reads again.
   await eventually("the end", async () => {
     if (!isOver) await handle.signal("nodeVersionChanged").catch(() => {});
     return isOver;
   }, { pausesMs: [200, 200] });
   deepEqual([(await end).outcome, left.size, upgrade.violations], ["UpToDate", 0, []]);
-  // The upgrade of "a" is repeated from its first step, and kubeadm does nothing there a second time.
+  // The upgrade of "a" is repeated from its first step, but when kubeadm runs on "a" a second time, it changes nothing.
   deepEqual(upgrade.given("cordon", "Apply", "Node"), [
     ...["cordon a", "Apply a", "Node a", "cordon c", "Node c", "cordon b", "Node b"],
   ]);
   ok(upgrade.told.includes("ApiUnavailable"));
 });
 
-test("upgradeKubernetes: reports a denial, and continues after the next change", async (stage) => {
+test("upgradeKubernetes: reports that the API server denies a read, and continues after the next signal", async (stage) => {
   const upgrade = new FakeUpgrade(["a"]).on(stage);
   upgrade.failing = (name) => name === "readDesired" ? failure("AccessDenied", "Failed to read: forbidden") : undefined;
   const handle = await upgrade.start(stage);
@@ -306,6 +307,88 @@ test("fault K23 upgradeKubernetes: reports its cancellation even if it cannot gi
   deepEqual([upgrade.standing.reason, left.size], ["UpgradeCancelled", 0]);
 });
 
+test("fault K23 upgradeKubernetes: reports its cancellation, and keeps a cordoned control plane's slot, even if it cannot read the control planes", async (stage) => {
+  const upgrade = new FakeUpgrade(["a"]).on(stage);
+  upgrade.blockers = [{ pod: "default/web-1", owner: "Deployment default/web", why: "no disruption is allowed" }];
+  const handle = await upgrade.start(stage);
+  await reported(upgrade, "DrainBlocked");
+  upgrade.failing = (name) => name === "surveyUpgrade" ? failure("CloudRefused", "credentials expired") : undefined;
+  await handle.cancel();
+  await rejects(handle.result(), { name: "WorkflowFailedError" });
+  match(
+    upgrade.standing.message,
+    /was cancelled: cannot read which control planes are half done: credentials expired; to continue, set annotation/,
+  );
+  deepEqual([upgrade.standing.reason, upgrade.cordoned(), upgrade.slots.length], ["UpgradeCancelled", ["a"], 1]);
+});
+
+test("fault K23 upgradeKubernetes: gives back a slot that it took before a cordon when it is cancelled and cannot read the control planes", async (stage) => {
+  const upgrade = new FakeUpgrade(["a"]).on(stage);
+  const reached = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  upgrade.before = async (effect) => {
+    if (effect !== "relieve a") return;
+    reached.resolve();
+    await goOn.promise;
+  };
+  const handle = await upgrade.start(stage);
+  await reached.promise;
+  upgrade.failing = (name) => name === "surveyUpgrade" ? failure("AccessDenied", "nodes is forbidden") : undefined;
+  await handle.cancel();
+  await rejects(handle.result(), { name: "WorkflowFailedError" });
+  goOn.resolve();
+  deepEqual([upgrade.standing.reason, upgrade.slots], ["UpgradeCancelled", []]);
+});
+
+short(
+  "fault K23 upgradeKubernetes: does not repeat a refused order by itself when it continues as new",
+  async (stage) => {
+    const upgrade = new FakeUpgrade(["a"]).on(stage);
+    upgrade.meet = (order) =>
+      order === "Apply a" ? { outcome: "Refused", reason: "KubeadmRefused", message: "exit code 1" } : undefined;
+    const { workflowId } = await upgrade.start(stage);
+    const latest = stage.client.workflow.getHandle(workflowId);
+    const message = await reported(upgrade, "UpgradeHalted");
+    for (const nth of [1, 2]) {
+      const { runId } = await latest.describe();
+      // The controller sends this signal at least every five minutes.
+      await eventually(`continue-as-new ${nth}`, async () => {
+        await upgrade.start(stage);
+        return (await latest.describe()).runId !== runId;
+      });
+    }
+    deepEqual([upgrade.given("Apply"), upgrade.standing.message], [["Apply a"], message]);
+    upgrade.meet = () => undefined;
+    upgrade.retry = "1";
+    await latest.result();
+    deepEqual([upgrade.given("Apply"), upgrade.violations], [["Apply a", "Apply a"], []]);
+  },
+);
+
+test("fault K23 upgradeKubernetes: waits for a change when a control plane is not Ready after the time of a halt", async (stage) => {
+  const upgrade = new FakeUpgrade().on(stage);
+  upgrade.slots = ["kube-system/scaling-group.other/m"];
+  const handle = await upgrade.start(stage);
+  await reported(upgrade, "ClusterBudget");
+  let surveys = 0;
+  upgrade.failing = (name) => {
+    if (name === "surveyUpgrade") surveys += 1;
+    return undefined;
+  };
+  // The other run that has the slot takes its machine out of service.
+  upgrade.plane("c").isReady = false;
+  await upgrade.start(stage); // this signal ends the time of the halt
+  await reported(upgrade, "ControlPlaneNotReady");
+  const { historyLength } = await handle.describe();
+  surveys = 0;
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  ok(surveys <= 1, `${surveys} surveys without a change`);
+  ok((await handle.describe()).historyLength - historyLength < 20, "the history grows without a change");
+  Object.assign(upgrade, { slots: [] });
+  upgrade.plane("c").isReady = true;
+  deepEqual([(await handle.result()).outcome, upgrade.violations], ["UpToDate", []]);
+});
+
 test("upgradeKubernetes: gives the slot back while etcd has a problem, so that a repair can take the slot", async (stage) => {
   const upgrade = new FakeUpgrade(["a"]).on(stage);
   upgrade.doubts = ["member y does not answer"];
@@ -403,7 +486,7 @@ test("upgradeKubernetes: upgrades the only control plane of a cluster", async (s
   deepEqual(upgrade.violations, []);
 });
 
-test("upgradeKubernetes: halts when the components run the old version after the upgrade, instead of repeating it at once", async (stage) => {
+test("upgradeKubernetes: halts when the components run the old version after the upgrade, instead of repeating the upgrade immediately", async (stage) => {
   const upgrade = new FakeUpgrade(["a"]).on(stage);
   upgrade.before = (effect) => {
     if (effect === "free a") upgrade.plane("a").components = old; // as if an old static pod had returned

@@ -1,4 +1,7 @@
-/** Waits have separate slots, so that pools which wait for a day block none that acts. */
+/**
+ * Activities that wait have slots of their own, so that pools that wait for a day do not delay the steps of other
+ * pools.
+ */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import { onStage } from "../support/workflow_stage.ts";
@@ -39,7 +42,7 @@ test("waits: only activities that wait run on the task queue for waits", async (
   }
 });
 
-test("waits: the rollout continues when a machine's protection ends, however late, because no event reports the end", async (stage) => {
+test("waits: the rollout continues when the cloud no longer protects a machine, however late that is, although no event reports it", async (stage) => {
   const pool = await stage.grownPool({ replicas: 1 });
   const [machine] = pool.machines;
   ok(machine);

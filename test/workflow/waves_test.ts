@@ -1,4 +1,4 @@
-/** The fields `waves` and `growth`: how many machines between two soaks, and how long those are. */
+/** The fields `waves` and `growth`: how many machines are replaced between two soaks, and how long the soaks are. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { eventually } from "../support/eventually.ts";
 import { assertOrderly, assertRuns } from "../support/pool_checks.ts";
@@ -25,7 +25,7 @@ test("waves: a canary soaks before any other machine is replaced, until a person
   assertRuns(pool, "image-2");
 });
 
-test("waves: a soak ends by itself, and nothing is admitted before", async (stage) => {
+test("waves: a soak ends by itself, and no machine is admitted before its end", async (stage) => {
   const rules = { waves: [{ upTo: 1, soak: 700 }, { upTo: "100%", soak: 0 }] };
   const pool = await stage.grownPool({ replicas: 2, rules });
   const early: string[] = [];
@@ -64,7 +64,7 @@ test('promote: without "full" ends only the soak of the current wave', async (st
   await handle.cancel();
 });
 
-test("waves: a percentage of the pool is a wave too, of at least one machine", async (stage) => {
+test("waves: a percentage of the pool defines a wave of at least one machine", async (stage) => {
   const rules = { waves: [{ upTo: "1%", soak: hour }, { upTo: "50%", soak: hour }, { upTo: "100%", soak: 0 }] };
   const pool = await stage.grownPool({ replicas: 4, rules });
   pool.change({ image: "image-2" });
@@ -75,7 +75,7 @@ test("waves: a percentage of the pool is a wave too, of at least one machine", a
   await handle.cancel();
 });
 
-test("waves: when the policy gets fewer waves, the rollout continues in the first wave that is not reached", async (stage) => {
+test("waves: when the policy gets fewer waves, the rollout continues in the first wave that is not complete yet", async (stage) => {
   const rules = { waves: [{ upTo: 1, soak: 0 }, { upTo: 2, soak: hour }, { upTo: 3, soak: 0 }] };
   const pool = await stage.grownPool({ replicas: 5, rules });
   pool.change({ image: "image-2" });

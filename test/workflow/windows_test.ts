@@ -1,4 +1,4 @@
-/** The field `windows`: outside them nothing new starts, and machines in progress finish. */
+/** The field `windows`: outside the windows no replacement starts, and machines in progress finish. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { assertOrderly, assertRuns, inMs } from "../support/pool_checks.ts";
 import { eventually } from "../support/eventually.ts";
@@ -8,7 +8,7 @@ const test = onStage();
 
 const [minute, hour] = [60_000, 3_600_000];
 
-test("windows: nothing starts outside, and status shows when the next one opens", async (stage) => {
+test("windows: no replacement starts outside a window, and the status shows when the next window opens", async (stage) => {
   const from = inMs(hour);
   const pool = await stage.grownPool({ rules: { windows: [{ from, to: from + hour }] } });
   pool.change({ image: "image-2" });
@@ -39,7 +39,7 @@ test("windows: replacements begin when a window opens, without an event", async 
   assertOrderly(pool);
 });
 
-test("windows: a machine in progress finishes when its window closes, and no other is started", async (stage) => {
+test("windows: a replacement in progress finishes after its window closes, and no other replacement starts", async (stage) => {
   const pool = await stage.grownPool({ rules: { windows: [{ from: inMs(-hour), to: inMs(hour) }] } });
   pool.fate = () => "registered";
   pool.change({ image: "image-2" });
@@ -50,13 +50,13 @@ test("windows: a machine in progress finishes when its window closes, and no oth
   pool.mend();
   await eventually("it finished", () => pool.find(pool.nth(1)) === undefined);
   await stage.stands(handle, "Rolling", "OutsideWindow");
-  deepEqual(pool.images(), ["image-1", "image-1", "image-2", "image-2"]); // the last machine is held, and only pending
+  deepEqual(pool.images(), ["image-1", "image-1", "image-2", "image-2"]); // the last machine is held and has not booted
   deepEqual([pool.count("ensureVictimReleased"), pool.count("ensureMachineAdmitted")], [1, 1]);
   deepEqual(pool.violations, []);
   await handle.cancel();
 });
 
-test("windows: a machine is not started when its typical duration does not fit any more", async (stage) => {
+test("windows: a replacement does not start when its typical duration exceeds the rest of the window", async (stage) => {
   const pool = await stage.grownPool({ rules: { windows: [{ from: inMs(-hour), to: inMs(10 * minute) }] } });
   pool.rollout.usual = { join: [1800], leave: [600] };
   pool.change({ image: "image-2" });

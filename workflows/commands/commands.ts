@@ -20,6 +20,8 @@ export interface Effect {
   takes: string;
   /** Returns why the command cannot run now; undefined when the command can run. */
   refuse: (rollout: Seen, command: Command) => string | undefined;
+  /** `refuse` of version 0.1.0, whose histories contain its results; absent if both give the same results. */
+  refuseOf010?: (rollout: Seen, command: Command) => string | undefined;
   /** Carries out the command and returns the answer for the person who sent it. */
   apply: (rollout: Commanded, command: Command) => string;
 }
@@ -33,7 +35,7 @@ const pause: Effect = {
     const isNew = people.paused === null;
     people.paused ??= { ...said(command), since: Date.now() };
     if (isNew) tell(view, "Paused", `Paused by ${byWhom(command)}`);
-    return "Held new machines may not boot until resume, except to replace unhealthy machines that are removed; " +
+    return "Held new machines do not boot until resume, except to replace unhealthy machines that are removed; " +
       "running joins, repairs and renewals of credentials continue";
   },
 };
@@ -44,18 +46,21 @@ const resume: Effect = {
   apply({ people, view }, command): string {
     if (people.paused) tell(view, "Resumed", `Resumed by ${byWhom(command)}`);
     people.paused = null;
-    return "Held new machines may boot again when the plan permits";
+    return "The pause ended: held new machines can boot when the plan permits";
   },
 };
 
+const rollingBack = "the pool is rolling back to the last good revision; apply the change again after the rollback";
+
 const retry: Effect = {
   takes: "{by, reason}",
-  // During a rollback, only failed machines of the last good revision can be retried; without one, the command is
-  // refused.
-  refuse: ({ memory, machines }) =>
-    memory.rollback && machines.failed.length === 0
-      ? "the pool is rolling back to the last good revision; apply the change again after the rollback"
+  // During a rollback, only machines and gates of the last good revision can be retried. `target.desired` may be older
+  // than the last read, which `change` and `template` describe.
+  refuse: ({ memory, target: { change, template } }) =>
+    memory.rollback && !isLastGood({ desired: { specHash: change, templateHash: template } }, memory)
+      ? rollingBack
       : undefined,
+  refuseOf010: ({ memory, machines }) => memory.rollback && machines.failed.length === 0 ? rollingBack : undefined,
   apply({ target, people, waves, machines, memory, tasks, loop, view }, command): string {
     if (isLastGood(target, memory) && !memory.rollback) memory.quarantine = [];
     forgetBad(memory, target.desired?.specHash);
@@ -66,7 +71,7 @@ const retry: Effect = {
     loop.mishaps = [];
     // The published config may be the cause of the failure, and may have been fixed, so it is published again.
     target.publication = undefined;
-    // Machines that join start again with all their time, and the gates of a wave are evaluated again.
+    // The join deadlines of joining machines start again, and the gates of a wave are evaluated again.
     callOff(tasks, ({ kind }) => kind === "join" || kind === "gates");
     waves.gates = null;
     tell(view, "Retried", `Retried by ${byWhom(command)}`);
@@ -132,7 +137,7 @@ const promote: Effect = {
     if (doubts.length > 0) return `Ostler continues despite inconclusive etcd checks: ${doubts.join("; ")}`;
     return command.full
       ? "All remaining waves are one wave now"
-      : "A soak ends now, and inconclusive gates count as passed";
+      : "The soak of the current wave ends now, and inconclusive gates count as passed";
   },
 };
 
@@ -141,20 +146,8 @@ const skippedAtMost = 500;
 
 const skip: Effect = {
   takes: "{machine, by, reason}",
-  refuse({ machines, memory, people: { skipped } }, { machine }): string | undefined {
-    if (machine === undefined) return 'field "machine" is missing';
-    if (skipped.length >= skippedAtMost && !skipped.includes(machine)) {
-      return `${skipped.length} machines are skipped already, which is the limit; pause the rollout instead`;
-    }
-    const { leaving = [], old = [] } = machines.snapshot ?? {};
-    if (leaving.some(({ id }) => id === machine)) return `machine "${machine}" is already being removed`;
-    if (old.some(({ id, marked }) => marked && id === machine)) {
-      return `machine "${machine}" is already marked for removal`;
-    }
-    return memory.rollback
-      ? "the pool is rolling back to the last good revision, and a rollback skips no machine"
-      : undefined;
-  },
+  refuse: (rollout, command) => refuseSkip(rollout, command) ?? refuseBusy(rollout, command),
+  refuseOf010: refuseSkip,
   apply({ people, view }, { machine = "", ...command }): string {
     if (!people.skipped.includes(machine)) {
       people.skipped = [...people.skipped, machine];
@@ -163,6 +156,31 @@ const skip: Effect = {
     return `Machine "${machine}" is skipped until retry`;
   },
 };
+
+function refuseSkip({ machines, memory, people: { skipped } }: Seen, { machine }: Command): string | undefined {
+  if (machine === undefined) return 'field "machine" is missing';
+  if (skipped.length >= skippedAtMost && !skipped.includes(machine)) {
+    return `${skipped.length} machines are skipped already, which is the limit; pause the rollout instead`;
+  }
+  const { leaving = [], old = [] } = machines.snapshot ?? {};
+  if (leaving.some(({ id }) => id === machine)) return `machine "${machine}" is already being removed`;
+  if (old.some(({ id, marked }) => marked && id === machine)) {
+    return `machine "${machine}" is already marked for removal`;
+  }
+  return memory.rollback
+    ? "the pool is rolling back to the last good revision, and a rollback skips no machine"
+    : undefined;
+}
+
+// Refuses a machine that the run has begun to replace, which the snapshot does not show if it is older than that.
+function refuseBusy({ machines, tasks: { running } }: Seen, { machine = "" }: Command): string | undefined {
+  const all = Object.values(running);
+  if (machine in machines.draining) return `machine "${machine}" is already being removed`;
+  if (all.some(({ victim }) => victim === machine)) return `machine "${machine}" is already marked for removal`;
+  return all.some(({ kind, subject }) => kind === "update" && subject === machine)
+    ? `machine "${machine}" is already being updated`
+    : undefined;
+}
 
 const abort: Effect = {
   takes: "{by, reason}",

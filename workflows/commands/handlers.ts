@@ -1,11 +1,12 @@
 /**
  * Handles the signals, the updates and the query of a rollout. Handlers only change the state of the run, and wait for
- * nothing but the first read of the pool. If the run ends before that read, it carries the commands that arrived as
- * signals to the next run, and refuses those that arrived as updates.
+ * nothing but the first read of the pool. If the run ends before that read, it passes commands that arrived as signals
+ * on to the next run, and refuses commands that arrived as updates.
  */
-import { ApplicationFailure, condition, setHandler } from "@temporalio/workflow";
+import { ApplicationFailure, condition, patched, setHandler } from "@temporalio/workflow";
 import type { WaitingCommand } from "../contracts/mod.ts";
 import { type Commanded, commands, type Effect, wrongField } from "./commands.ts";
+import { patches } from "../patches.ts";
 import { describe } from "../status/describe.ts";
 import * as messages from "./messages.ts";
 import type { Answer, Command } from "./messages.ts";
@@ -72,9 +73,18 @@ async function applyOnceKnown(
   applySignal(rollout, named, waiting.fields);
 }
 
+// Returns why a command is refused that the history contains already, so that version 0.1.0 may have answered it.
+// Validators of updates do not need this, because they never replay.
+function refusalOf(rollout: Seen, effect: Effect, command: Command): string | undefined {
+  const why = effect.refuse(rollout, command);
+  const before = (effect.refuseOf010 ?? effect.refuse)(rollout, command);
+  const isSame = (why === undefined) === (before === undefined);
+  return isSame || patched(patches.refusals) ? why : before;
+}
+
 // A signal cannot be refused: an invalid one is reported and dropped.
 function applySignal(rollout: Commanded, named: NamedEffect, command: Command): void {
-  const why = named.effect.refuse(rollout, command);
+  const why = refusalOf(rollout, named.effect, command);
   if (why === undefined) return void apply(rollout, named, command);
   warn(rollout.view, "CommandIgnored", `Cannot ${named.name}: ${why}`);
   stir(rollout.loop);
@@ -94,14 +104,14 @@ function register(rollout: Commanded, { update, signal, effect }: Registration):
     if (target.known) return apply(rollout, named, command ?? {});
     requestRead();
     if (await firstRead(rollout) === "Over") refuse(`${loop.over}; send the command again`);
-    refuse(effect.refuse(rollout, command ?? {}));
+    refuse(refusalOf(rollout, effect, command ?? {}));
     return apply(rollout, named, command ?? {});
   };
   const validator = (command: Command): void => {
     refuse(wrongField(command) ?? (target.known ? effect.refuse(rollout, command ?? {}) : undefined));
   };
   setHandler(update, answered, { validator, description: `${update.name}: ${effect.takes}` });
-  // A signal with invalid fields counts as one without fields.
+  // A signal with invalid fields is treated as a signal without fields.
   setHandler(signal, async (given) => {
     const command = wrongField(given) === undefined ? given ?? {} : {};
     const waiting = { name: update.name, fields: { ...command } };

@@ -10,7 +10,7 @@ import type {
   RelieveOrder,
   Urgency,
 } from "./pool.ts";
-import type { Memory } from "./memory.ts";
+import type { Memory, RestoreOrder } from "./memory.ts";
 import type { DrainOutcome, GateVerdict, JoinDeadlines, JoinVerdict, Keeping, Unseen } from "./outcomes.ts";
 import type { PoolEvent, RolloutPlan, RolloutReport } from "./progress.ts";
 import type { DuePool, Published, Renewal, Rest, RestRenewal, TemplateStamp } from "./publication.ts";
@@ -20,8 +20,8 @@ export interface ReadActivities {
   readDesired(input: { pool: PoolRef }): Promise<DesiredState>;
   readPool(input: PoolQuestion): Promise<PoolSnapshot>;
   /**
-   * Reads the desired state. Also reads the machines if machine-controller has observed that state and its template is
-   * the one in the question; otherwise `pool` is null.
+   * Reads the desired state. Also reads the machines if machine-controller has observed that state and its template has
+   * the hash in `input`; otherwise `pool` is null.
    */
   readRound(input: PoolQuestion): Promise<{ seen: DesiredState; pool: PoolSnapshot | null }>;
   /** Reads the state that earlier runs of the pool stored on its Rollout. */
@@ -87,12 +87,13 @@ export interface WriteActivities {
   ): Promise<void>;
   /**
    * Restores the last good template, and the profile it was rendered from, as the desired state; a second call does
-   * nothing. Fails with "LastGoodMissing" if the last good template no longer exists.
+   * nothing, and neither does a call with `bad` if another change is desired by now. Fails with "LastGoodMissing" if the
+   * last good template no longer exists.
    */
-  ensureLastGoodRestored(input: { pool: PoolRef; by: string; reason: string }): Promise<{ changed: boolean }>;
+  ensureLastGoodRestored(input: RestoreOrder): Promise<{ changed: boolean }>;
   /**
    * Stamps the config digest into the template, which changes the template; a second call does nothing. Returns the
-   * stamp; undefined for a deleted pool, and from earlier versions.
+   * stamp; undefined for a deleted pool, and from earlier versions of Ostler.
    */
   ensureTemplateStamped(input: TemplateStamp): Promise<string | undefined>;
   /**
@@ -111,7 +112,8 @@ export interface WriteActivities {
 }
 
 /**
- * Whether a pool got a slot. `ahead` is the number of pools that get a slot before this pool; earlier versions omit it.
+ * Whether a pool got a slot. `ahead` is the number of pools that get a slot before this pool; earlier versions of
+ * Ostler omit it.
  */
 export interface SlotAnswer {
   taken: boolean;
@@ -161,7 +163,7 @@ export interface DrainOrder {
   rules: DrainRules;
   /** The key of the blockers that were reported last, "" for none. */
   known: string;
-  /** Deletes the remaining pods, whatever protects them. */
+  /** Whether to delete the pods, whatever protects them, instead of evicting them. */
   force: boolean;
   /** The owner of the cordon if it is not the pool, so that no run of the pool ends the cordon. */
   holder?: PoolRef;
@@ -176,7 +178,8 @@ export interface GateQuestion {
   /** Identifies this evaluation: the Job of a gate runs once for each key. */
   key: string;
   /**
-   * Start of the first evaluation (epoch ms), from which `within` counts; earlier versions omit it, which means now.
+   * Start of the first evaluation (epoch ms), from which `within` counts; earlier versions of Ostler omit it, which
+   * means now.
    */
   since?: number;
   /** Deadline (epoch ms). */
@@ -215,7 +218,7 @@ export interface AwaitActivities {
   awaitMachinesJoined(
     input: { pool: PoolRef; kubelet: string; machines: { machine: string; deadlines: JoinDeadlines }[] },
   ): Promise<JoinVerdict | Unseen>;
-  /** Evicts pods by `rules` until none remains or until `until`; with `force` it deletes the remaining pods. */
+  /** Evicts pods by `rules`, or deletes them with `force`, until none remains or until `until`. */
   awaitNodeDrained(input: DrainOrder): Promise<DrainOutcome | Unseen>;
   /** Evaluates gates until all have passed, one has failed, or `until` is reached. */
   awaitGates(input: GateQuestion): Promise<GateVerdict[] | Unseen>;

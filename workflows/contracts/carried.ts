@@ -6,31 +6,37 @@ import type { Maker } from "./node_update.ts";
 
 /** The lasting part of what a run knows about the desired spec. */
 export interface CarriedTarget {
-  /** The `specHash` of the desired state to which this state belongs, such as the counts of attempts and failures. */
+  /**
+   * The `specHash` of the desired state to which the rest of the carried state belongs, such as the counts of attempts
+   * and failures.
+   */
   change: string;
   /**
    * Hash of the template that users' commands and the waves refer to; "" before the first read, and after a run of an
-   * earlier version.
+   * earlier version of Ostler.
    */
   template: string;
   /**
-   * The stamp with which Ostler changed the template for another config: machines that a person skipped stay skipped
-   * when that template is desired. False if Ostler wrote no stamp; true if the stamp is unknown, because an earlier
-   * version wrote it.
+   * The stamp that Ostler last wrote into the template because the config had changed: once the template with this
+   * stamp is desired, machines that a person skipped stay skipped. False, or null before the first change, if Ostler
+   * wrote no stamp; true if the stamp is unknown, for example because an earlier version of Ostler wrote it.
    */
-  stamped: string | boolean;
+  stamped: string | boolean | null;
   /** When the rollout of this change began (epoch ms). */
   startedAt: number;
   /**
-   * Identity (`observed`) of the desired state in the last report before this chain of runs; without a report, that of
-   * the first desired state that a run read.
+   * Identity (`observed`) of the desired state in the last report before this chain of runs; without such a report, the
+   * identity of the first desired state that this chain read.
    */
   startedFor: string;
   /** The config that machines of the desired template first booted with. */
   begun: { templateHash: string; configDigest: string } | null;
 }
 
-/** A command that arrived before the first read and waits for it: its name, and its fields as received. */
+/**
+ * A command that arrived before the run first read the desired state, and waits for that read: its name, and its fields
+ * as received.
+ */
 export interface WaitingCommand {
   name: string;
   fields: Record<string, unknown>;
@@ -43,13 +49,18 @@ export interface CarriedPeople {
   abortAsked: Request | null;
   /** Machines that a person skipped. */
   skipped: string[];
-  /** The plan that waits for approval, or was approved; null for none, and after a run of an earlier version. */
+  /**
+   * The plan that waits for approval, or was approved; null without such a plan, and after a run of an earlier version
+   * of Ostler.
+   */
   plan: AskedPlan | null;
-  /** Hash of the template whose plan was approved; after a run of an earlier version, its `specHash`. */
+  /** Hash of the template whose plan was approved; after a run of an earlier version of Ostler, its `specHash`. */
   approvedPlan: string;
   /** Hash of the approved plan. */
   approvedHash: string;
-  /** The approved terms; null without an approval, and after a run of an earlier version until the next read. */
+  /**
+   * The approved terms; null without an approval, and after a run of an earlier version of Ostler until the next read.
+   */
   approvedTerms: PlanTerms | null;
   /** Time of the last `retry` command (epoch ms, 0 for never), after which gates are evaluated again. */
   retriedAt: number;
@@ -60,7 +71,10 @@ export interface CarriedPeople {
 /** Lasting state of the waves. */
 export interface CarriedWaves {
   current: WaveState;
-  /** The waves and the replicas that `current` refers to; null before the first read. */
+  /**
+   * The waves of the policy and the number of replicas that the index in `current` refers to; null before the first
+   * read.
+   */
   countedBy: WaveCount | null;
   /** Whether this rollout has had old machines; without old machines, the run only scales or repairs. */
   rolled: boolean;
@@ -86,8 +100,8 @@ export interface CarriedMachines {
   /** Number of machines that failed for good, including those that are gone. */
   failures: number;
   /**
-   * For each failed machine that is recreated: the number of the next attempt, until a new machine has begun to boot
-   * with that number.
+   * For each failed machine that was deleted to be recreated: the number of the next attempt. A number is removed once
+   * a new machine begins to boot with it.
    */
   retries: number[];
   /** Machines that are being updated in place, from cordon to uncordon. */
@@ -98,9 +112,9 @@ export interface CarriedMachines {
 
 /** Machines that joined and machines that were removed, for the query and the result. */
 export interface CarriedRecords {
-  /** The last hundred. */
+  /** The last hundred machines that joined, the newest last. */
   joins: JoinRecord[];
-  /** The last hundred. */
+  /** The last hundred machines that were replaced, the newest last. */
   replacements: ReplacementRecord[];
   /** Number of all replacements. */
   replaced: number;
@@ -108,13 +122,18 @@ export interface CarriedRecords {
 
 /** Lasting state of the shared budget. */
 export interface CarriedSlots {
-  /** The slots that the pool holds, each by the machine that it was taken for. */
+  /** The slots that the pool holds, each stored as the name of the machine for which the pool took the slot. */
   held: string[];
+  /** Whether a request for a slot got no answer, so that the pool may hold a slot that is not in `held`. */
+  isUnanswered: boolean;
 }
 
 /** The current rollback, and the lasting state that the Rollout object stores too, so that it outlives the chain. */
 export interface CarriedMemory {
-  /** Whether the state of earlier runs was read; before that the Rollout must not be overwritten. */
+  /**
+   * Whether the run has read the state that earlier runs stored on the Rollout; before that read, the run must not
+   * overwrite the Rollout.
+   */
   recalled: boolean;
   quarantine: Quarantined[];
   lastGood: LastGood | null;
@@ -134,7 +153,7 @@ export interface CarriedLoop {
   bug: string;
 }
 
-/** State that outlives continue-as-new, in the groups of interface `Rollout` (`state/rollout.ts`). */
+/** State that outlives continue-as-new, in the same groups as in interface `Rollout` (`state/rollout.ts`). */
 export interface CarriedState {
   schemaVersion: 1;
   target: CarriedTarget;
@@ -163,7 +182,10 @@ export interface AskedGates {
 export interface Boot {
   since: number;
   attempt: number;
-  /** Template hash of the change that the machine was admitted for; earlier versions had neither this nor `kubelet`. */
+  /**
+   * Template hash of the change that the machine was admitted for; earlier versions of Ostler stored neither this hash
+   * nor `kubelet`.
+   */
   templateHash?: string;
   kubelet?: string;
   /** The machine failed for good and is counted as failed, but is not deleted yet. */
@@ -192,7 +214,7 @@ export interface Updating {
   isOrdering?: true;
   /** Set when the boot was ordered: the previous boot id, and the deadline for the machine to be back. */
   boot?: { id: string; until: number };
-  /** The machine is back and runs the image. */
+  /** The machine has booted again and runs the desired image. */
   isBack?: true;
   /** Gates that are being evaluated and have no result yet. */
   gates?: AskedGates;
@@ -255,7 +277,7 @@ export interface RollOutInput extends PoolRef {
   deadlines?: Partial<Deadlines>;
   /** How often a machine that does not join is recreated before the rollout halts; the default is 2. */
   attempts?: number;
-  /** Only publishes, and renews credentials that are due; no machine is changed. */
+  /** The run only publishes the config and renews credentials that are due; it changes no machine. */
   publishOnly?: boolean;
   /** State of an earlier run of the same chain; only continue-as-new writes it. */
   carried?: CarriedState;

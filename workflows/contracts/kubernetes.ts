@@ -22,13 +22,18 @@ export interface ControlPlaneState {
   /** Whether the annotation of the Node names the components of the NodeVersion. */
   isAnnounced: boolean;
   /**
-   * Whether this upgrade has a slot for the control plane, so that it may have begun and has not ended there; only
-   * administrators and Ostler can write slots.
+   * Whether the Node has no annotation with components, as after an upgrade by hand or before the annotation of a new
+   * machine; absent if the Node has one.
+   */
+  isUnannotated?: boolean;
+  /**
+   * Whether this upgrade has a slot for the control plane: the upgrade of this control plane may have begun and has not
+   * ended. Only administrators and Ostler can write slots.
    */
   isUnderWay: boolean;
   /**
-   * Whether the control plane has the cordon of this upgrade. The cordon alone permits nothing, because anyone who may
-   * patch nodes can write it.
+   * Whether this upgrade has cordoned the control plane, or has found it cordoned by a user. The cordon alone permits
+   * nothing, because anyone who may patch nodes can write it.
    */
   isCordoned: boolean;
 }
@@ -56,8 +61,8 @@ export type UpgradeSurvey =
   | {
     state: "Present";
     /**
-     * Changes when any field below changes. Workers with and without setting hands-image compute the same value, so
-     * differences that come only from that setting do not count.
+     * Changes when any field below changes. Ostler's workers with and without setting hands-image compute the same
+     * value, so differences that come only from that setting do not count.
      */
     fingerprint: string;
     /** Digest of the desired version and of the content of its components. */
@@ -76,7 +81,10 @@ export type UpgradeSurvey =
     retry: string;
     trouble: UpgradeTrouble | null;
     controlPlanes: ControlPlaneState[];
-    /** Oldest and newest kubelet of all other nodes; "" without any. */
+    /**
+     * The nodes that are not control planes: their number, and their oldest and newest kubelet; both "" if no version is
+     * known, or if a kubelet reports a text that is not a version.
+     */
     workers: { nodes: number; oldest: string; newest: string };
   };
 
@@ -123,7 +131,7 @@ export interface UpgradeOrder {
 
 /**
  * An order to renew the certificates of kubeadm on one control plane, and to restart the static pods that use them.
- * Another order within an hour only completes what is missing.
+ * Within an hour after a renewal, another order renews nothing and only completes the restarts.
  */
 export interface RenewalOrder {
   object: ClusterObject;
@@ -170,9 +178,12 @@ export interface UpgradeActivities {
   ensureControlPlaneAnnounced(
     input: { object: ClusterObject; node: string; uid: string; components: string },
   ): Promise<void>;
-  /** Ends the cordon of this upgrade, and no other; an absent node, or another node of this name, counts as success. */
+  /**
+   * Uncordons the node if this upgrade has cordoned it; does nothing if the node was deleted, even if a later node has
+   * its name.
+   */
   ensureControlPlaneUncordoned(input: { object: ClusterObject; node: string; uid: string }): Promise<void>;
-  /** Ends every cordon of this upgrade, because its NodeVersion was deleted. */
+  /** Uncordons every node that this upgrade has cordoned, because the NodeVersion was deleted. */
   ensureUpgradeEnded(input: { object: ClusterObject }): Promise<void>;
   /** Writes the condition KubernetesUpgraded of the NodeVersion, and an Event for a new reason. */
   ensureUpgradeReported(input: { object: ClusterObject; standing: UpgradeStanding }): Promise<void>;
@@ -212,13 +223,16 @@ export type RenewalSurvey =
 
 export interface RenewalActivities {
   surveyRenewal(input: { object: ClusterObject }): Promise<RenewalSurvey>;
-  /** Reads the certificates of a control plane at once, and writes them to the status of the NodeVersion. */
+  /**
+   * Reads the certificates of this control plane, even if they were read a moment ago, and writes their expiry to the
+   * status of the NodeVersion.
+   */
   ensureCertificatesRead(input: { object: ClusterObject; node: string; uid: string }): Promise<void>;
   /** Writes the condition CertificatesRenewed of the NodeVersion, and an Event for a new reason. */
   ensureRenewalReported(input: { object: ClusterObject; standing: UpgradeStanding }): Promise<void>;
 }
 
-/** Waits of a renewal; they return `Unseen` in the same cases as those of `UpgradeWaits`. */
+/** Waits of a renewal; they return `Unseen` in the same cases as the waits of `UpgradeWaits`. */
 export interface RenewalWaits {
   awaitRenewalOrdered(input: RenewalOrder): Promise<UpgradeOutcome | Unseen>;
   /**

@@ -1,4 +1,5 @@
 /** State that outlives a run, because the Rollout object stores it. */
+import type { Desired, PoolRef } from "./pool.ts";
 
 /** A request of a person or of the policy: by whom, why, and since when (epoch ms). */
 export interface Request {
@@ -26,6 +27,15 @@ export interface LastGood {
   specHash: string;
 }
 
+/** A rollback of a pool to its last good change. */
+export interface RestoreOrder {
+  pool: PoolRef;
+  by: string;
+  reason: string;
+  /** The change to roll back; missing in orders of earlier versions of Ostler. */
+  bad?: Pick<Desired, "specHash" | "templateHash">;
+}
+
 /** State that earlier runs of a pool left on its Rollout; the writer bounds the lists. */
 export interface Memory {
   paused: Request | null;
@@ -37,7 +47,7 @@ export interface Memory {
   usual: { join: number[]; leave: number[] };
   /** The last rollback or abort, until another change converges; meanwhile the fleet runs the last good template. */
   left?: Rollback | null;
-  /** Identity of the desired state when the state was last reported; absent from earlier versions. */
+  /** Identity of the desired state at the last report; absent if an earlier version of Ostler wrote the report. */
   observed?: string;
   /** Hash of the desired template at the last report; the skipped machines and the approval belong to that template. */
   templateHash?: string;
@@ -53,7 +63,9 @@ export interface Memory {
 
 /** An approval that is still valid. */
 export interface Approval {
-  /** Hash of the approved plan; "" if a person approved no plan, but made all remaining waves one with `promote`. */
+  /**
+   * Hash of the approved plan; "" if a person approved no plan, but merged all remaining waves into one with `promote`.
+   */
   plan: string;
   /** The template whose plan was approved; "" if only one wave is approved. */
   templateHash: string;
@@ -76,7 +88,10 @@ export interface Rollback extends Request {
 export interface PlanTerms {
   /** Hash of the template and of the rules that matter to the plan. */
   hash: string;
-  /** The version of how `hash` is computed; hashes of other versions cannot be compared. Absent for version 1. */
+  /**
+   * The version of the method that computes `hash`; hashes of different versions cannot be compared. Absent for version
+   * 1.
+   */
   form?: number | undefined;
   /** Number of replicas. */
   replicas: number;

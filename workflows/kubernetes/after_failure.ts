@@ -1,6 +1,6 @@
 /**
- * Reports a failure of a run that upgrades control planes or renews their certificates, renews the slot of the run, and
- * waits.
+ * The end of a step that failed, and the end of a cancelled run, of an upgrade of control planes or a renewal of their
+ * certificates.
  */
 import { condition } from "@temporalio/workflow";
 import type { UpgradeStanding } from "../contracts/mod.ts";
@@ -19,15 +19,15 @@ export interface Interrupted {
   isChanged: () => boolean;
   report: (standing: UpgradeStanding) => Promise<void>;
   /**
-   * Renews the slot of the run, because without a slot the run of the control plane's group could repair or replace the
-   * machine.
+   * Renews the slot that this run holds, because without the slot, the rollout of the control plane's ScalingGroup
+   * could repair or replace the machine.
    */
   renewOwnSlot: () => Promise<void>;
 }
 
 /**
- * Reports a failure and waits for a change or the next survey. If the NodeVersion only changed between survey and step,
- * plans again a moment later without a report.
+ * Reports a failure and waits for a change or for the time of the next survey. If the only cause is that the
+ * NodeVersion or a machine changed between survey and step, reports nothing and waits at most a second.
  */
 export async function waitAfterFailure(
   error: unknown,
@@ -38,10 +38,38 @@ export async function waitAfterFailure(
   if (trouble.kind === "replan") return void await condition(isChanged, mootMs);
   const { message } = trouble;
   const reason = trouble.kind === "halt" ? trouble.reason : "ApiUnavailable";
-  const orLater = (failure: unknown): void => {
-    if (troubleOf(failure).kind === "rethrow") throw failure;
-  };
-  await report({ reason, message }).catch(orLater);
-  await renewOwnSlot().catch(orLater);
+  await attempted(report({ reason, message }));
+  await attempted(renewOwnSlot());
   await condition(isChanged, trouble.kind === "halt" ? lookMs : outageMs);
+}
+
+/**
+ * Returns the result of a step, or the cause if the step failed but may succeed at another attempt. Throws after a
+ * cancellation and after an internal error.
+ */
+export async function attempted<T>(step: Promise<T>): Promise<{ result: T } | { failed: string }> {
+  try {
+    return { result: await step };
+  } catch (error) {
+    const trouble = troubleOf(error);
+    if (trouble.kind === "rethrow") throw error;
+    return { failed: "message" in trouble ? trouble.message : "the state changed meanwhile" };
+  }
+}
+
+/**
+ * Reports a cancellation, and gives the slot back unless the run leaves a control plane with it. The report is written
+ * even if giving the slot back fails for now, because without the report another run would begin by itself.
+ */
+export async function endCancelled(
+  standing: UpgradeStanding,
+  { keepsSlot, giveBackSlot, report }: {
+    keepsSlot: boolean;
+    giveBackSlot: () => Promise<void>;
+    report: (standing: UpgradeStanding) => Promise<void>;
+  },
+): Promise<void> {
+  const slot = keepsSlot ? "Kept" : await attempted(giveBackSlot());
+  await report(standing);
+  if (slot !== "Kept" && "failed" in slot) await giveBackSlot();
 }

@@ -13,9 +13,10 @@ export type RenewalStep =
   | { step: "Renew"; controlPlane: RenewalPlane; standing: UpgradeStanding };
 
 /**
- * Returns the next step: first the renewal of the control plane under way, then of each one whose certificates expire
- * soon. The leader of etcd comes last, so that the leadership moves only once. The renewal of a control plane does not
- * begin while another one is not Ready.
+ * Returns the next step: the renewal of the control plane under way, otherwise of the next control plane whose
+ * certificates expire soon. The leader of etcd comes last, so that the leadership moves only once. The renewal of a
+ * control plane does not begin while one of them is not Ready: another one would be out of service too, and the slot of
+ * this one would keep the repair of its own machine from beginning.
  */
 export function nextRenewalStep(survey: Present): RenewalStep {
   const { controlPlanes, trouble, setting } = survey;
@@ -35,12 +36,15 @@ export function nextRenewalStep(survey: Present): RenewalStep {
       standing: { reason: "ControlPlaneUnknown", message: `Cannot renew certificates: ${state}` },
     };
   }
-  const silent = controlPlanes.filter((each) => !each.isReady && each.uid !== next.uid);
-  if (silent.length > 0) {
-    const what = `Waiting for ${planesText(silent)} to be Ready before "${node}" gets new certificates`;
-    return { step: "Wait", standing: { reason: "ControlPlaneNotReady", message: what } };
-  }
+  const silent = controlPlanes.filter((each) => !each.isReady);
+  if (silent.length > 0) return awaitingReady(silent, next);
   return { step: "Renew", controlPlane: next, standing: renewing(next) };
+}
+
+/** Returns the wait until `silent` are Ready, before the renewal of `next` begins or continues. */
+export function awaitingReady(silent: readonly RenewalPlane[], next: RenewalPlane): RenewalStep {
+  const message = `Waiting for ${planesText(silent)} to be Ready before "${next.node}" gets new certificates`;
+  return { step: "Wait", standing: { reason: "ControlPlaneNotReady", message } };
 }
 
 function byOrder(one: RenewalPlane, other: RenewalPlane): number {

@@ -48,8 +48,9 @@ export function nextUpgradeStep(survey: Present, check: UpgradeCheck | null): Up
 }
 
 /**
- * Returns Refuse. First returns Release for a cordoned control plane that belongs to no group of this NodeVersion any
- * more, if nothing on it is half done, so that the upgrade of its new NodeVersion can continue with this control plane.
+ * Returns Refuse, but before it Release for each cordoned control plane that no longer belongs to a group of this
+ * NodeVersion and on which nothing is half done. The upgrade of the NodeVersion to which such a control plane belongs
+ * now can then continue with it.
  */
 function stopFor(survey: Present, trouble: UpgradeTrouble): UpgradeStep {
   const moved = survey.controlPlanes.find((each) =>
@@ -70,15 +71,15 @@ function begin(survey: Present, check: UpgradeCheck | null, next: ControlPlaneSt
   const stopping = findings.filter(({ stops }) => stops);
   if (stopping.length > 0) return stop(survey, "Wait", blocked(survey, stopping));
   if (!isApproved(survey)) return stop(survey, "AwaitApproval", awaiting(survey, findings));
-  // The finding may be that the control plane under way is not Ready, which its upgrade can end.
+  // A finding does not block the control plane under way, because the finding may be that this control plane is not
+  // Ready, and its upgrade can change that.
   if (findings.length > 0 && !next.isUnderWay) return { step: "Wait", standing: blocked(survey, findings) };
   return upgrade(survey, next);
 }
 
 /**
  * Returns the upgrade of the next control plane if the version is still approved, or if that control plane is under way
- * and cordoned or half done. Without the approval no other upgrade begins, even if its control plane already has the
- * slot.
+ * and cordoned or half done. Otherwise returns the wait for approval, even if the control plane already has the slot.
  */
 function go(survey: Present, next: ControlPlaneState): UpgradeStep {
   const isTouched = next.isUnderWay && (next.isCordoned || !isWhole(next));
@@ -110,11 +111,13 @@ function announce(survey: Present): UpgradeStep | undefined {
 /**
  * Refuses a change of the components of a version that some control planes already run: these would keep the previous
  * components, and the other control planes would get the changed ones. Recognizes these control planes by their
- * annotation, which does not name the components of the NodeVersion; returns undefined without such a control plane.
+ * annotation, which names other components than the NodeVersion; returns undefined without such a control plane.
  */
 function differing(survey: Present): UpgradeStep | undefined {
   const { components, version } = survey;
-  const found = survey.controlPlanes.filter((each) => runsVersion(survey, each) && !each.isAnnounced);
+  const found = survey.controlPlanes.filter((each) =>
+    runsVersion(survey, each) && !each.isAnnounced && !each.isUnannotated
+  );
   if (found.length === 0) return undefined;
   const message = `Cannot upgrade Kubernetes to "${version}" with ConfigMap "${components}": ` +
     `${planesText(found, "runs", "run")} that version with components of another ConfigMap, which are not replaced; ` +
@@ -131,8 +134,8 @@ function done(survey: Present): UpgradeStep {
 }
 
 /**
- * Stops the upgrade. If the upgrade has begun on a control plane that is Ready and whose kubelet and components have
- * the same version, first returns Release for that control plane, because nothing on it is half done.
+ * Returns `step`, with which the upgrade stops, but before it Release for a control plane on which the upgrade has
+ * begun and nothing is half done: it is Ready, and its kubelet and components have the same version.
  */
 function stop(survey: Present, step: "Refuse" | "AwaitApproval" | "Wait", standing: UpgradeStanding): UpgradeStep {
   const whole = survey.controlPlanes.find((each) => hasBegun(each) && each.isReady && isWhole(each));
@@ -141,10 +144,18 @@ function stop(survey: Present, step: "Refuse" | "AwaitApproval" | "Wait", standi
 }
 
 function withCordoned({ controlPlanes }: Present, { reason, message }: UpgradeStanding): UpgradeStanding {
-  const cordoned = controlPlanes.filter(hasBegun);
-  if (cordoned.length === 0) return { reason, message };
-  const state = planesText(cordoned, "is half done and stays cordoned", "are half done and stay cordoned");
-  return { reason, message: `${message}; ${state}` };
+  const states = [
+    [false, true, "is half done and stays cordoned", "are half done and stay cordoned"],
+    [false, false, "is half done", "are half done"],
+    [true, true, "stays cordoned", "stay cordoned"],
+  ] as const;
+  const said = states.flatMap(([whole, cordoned, one, many]) => {
+    const alike = controlPlanes.filter((each) =>
+      hasBegun(each) && isWhole(each) === whole && each.isCordoned === cordoned
+    );
+    return alike.length === 0 ? [] : planesText(alike, one, many);
+  });
+  return { reason, message: [message, ...said].join("; ") };
 }
 
 function isWhole({ kubelet, components }: ControlPlaneState): boolean {
@@ -152,8 +163,8 @@ function isWhole({ kubelet, components }: ControlPlaneState): boolean {
 }
 
 /**
- * Returns whether a control plane has a slot or the cordon of this upgrade, which the upgrade must end; the slot can be
- * lost before the cordon.
+ * Returns whether the upgrade still has to give back a slot or remove a cordon on this control plane. A control plane
+ * can have the cordon without the slot, because the slot can expire or be given back earlier.
  */
 export function hasBegun({ isUnderWay, isCordoned }: Pick<ControlPlaneState, "isUnderWay" | "isCordoned">): boolean {
   return isUnderWay || isCordoned;
@@ -180,7 +191,7 @@ function runsVersion({ version }: Present, { kubelet, components }: ControlPlane
  */
 function nextControlPlane(survey: Present): ControlPlaneState {
   const [first] = survey.controlPlanes.toSorted((one, other) => compare(survey, one, other));
-  if (!first) throw new TypeError("Failed to choose a control plane: a survey without any is refused");
+  if (!first) throw new TypeError("Failed to choose a control plane: the survey has no control plane");
   return first;
 }
 

@@ -22,7 +22,8 @@ const readsSpec = "Ostler reads the NodeVersion again as soon as it changes.";
 const nothing = "Nothing.";
 /** The next action of Ostler after a failed attempt (`tries`), and after a refusal that needs a person (`keeps`). */
 const tries = "Ostler tries again every ten minutes, up to six times.";
-const keeps = "Ostler begins with no other control plane; if the node of this one is cordoned, it stays cordoned.";
+const keeps =
+  "Ostler begins the upgrade or renewal of no other control plane; if the node of this one is cordoned, it stays cordoned.";
 const retry = "Then set annotation ostler.dev/retry-kubernetes of the NodeVersion to a new value.";
 /**
  * How a person requests another attempt after a reason that both conditions can have: the message of each condition
@@ -30,7 +31,10 @@ const retry = "Then set annotation ostler.dev/retry-kubernetes of the NodeVersio
  */
 const retryNamed = "Then set the annotation in the message to a new value.";
 
-/** The compiler requires these reasons here; a test compares the other reasons with the code. */
+/**
+ * The reasons that the compiler requires in `reasons`; for the reasons not listed here, a test compares `reasons` with
+ * the code.
+ */
 type Named = UpgradeTrouble["reason"] | UpgradeFinding["kind"] | UpgradeRefusal;
 
 const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
@@ -65,7 +69,8 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
     todo: "To keep a snapshot before the next control plane, set etcd.snapshot in the RolloutPolicy of its group.",
   },
   ClusterBudget: {
-    means: "Another control plane is out of service, and only one of the whole cluster may be at a time.",
+    means:
+      "Another control plane is out of service, and only one control plane of the cluster may be out of service at a time.",
     next: "Ostler asks for the slot again every minute.",
     todo: "Wait. If the holder in the message keeps the slot, run ostler status for its group.",
   },
@@ -108,9 +113,9 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
     todo: "Make the selector of one RolloutPolicy more specific, or delete one.",
   },
   ApiUnavailable: {
-    means: "The API server does not answer, or no worker carries out the step.",
+    means: "The API server does not answer, or no pod of Ostler's worker carries out the step.",
     next: "Ostler repeats the step; the time of an outage does not count against any deadline.",
-    todo: "If this lasts, check the API server, its load balancer and the workers.",
+    todo: "If this lasts, check the API server, its load balancer and the pods of Ostler's worker.",
   },
   // Findings of the check.
   ApiRemoved: {
@@ -130,7 +135,7 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
     todo: "Repair or delete the named nodes.",
   },
   KubeadmRefuses: {
-    means: "The plan of kubeadm failed on the control plane that would be the first. Nothing was changed.",
+    means: "kubeadm upgrade plan failed on the control plane that would be upgraded first. Nothing was changed.",
     next: reads,
     todo: "Fix what kubeadm reports in the message.",
   },
@@ -144,22 +149,25 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
     means:
       "The version of the cluster, of a control plane or of a node is unknown, so Ostler cannot check the version skew.",
     next: reads,
-    todo: "Check kube-system/kubeadm-config, and the kubelet and the static pods of the named node.",
+    todo:
+      "Check kube-system/kubeadm-config, the kubelet versions in kubectl get nodes, and the static pods of the named " +
+      "control planes.",
   },
   Downgrade: {
     means: "The NodeVersion names an older version than the cluster runs, and kubeadm cannot downgrade.",
     next: readsSpec,
-    todo: "Name the version of the cluster, or a later one.",
+    todo: "Set spec.kubernetesClusterVersion to the version of the cluster, or to a later one.",
   },
   MinorSkipped: {
-    means: "The version is more than one minor version later than a control plane, and kubeadm skips none.",
+    means:
+      "The version is more than one minor version later than that of a control plane, and kubeadm cannot skip a minor version.",
     next: readsSpec,
-    todo: "Name a version of the next minor version first.",
+    todo: "First set spec.kubernetesClusterVersion to a patch version of the next minor version.",
   },
   KubeletTooNew: {
     means: "A kubelet is newer than the version, and a kubelet must not be newer than its API server.",
     next: reads,
-    todo: "Name a version that is at least as late as that kubelet.",
+    todo: "Set spec.kubernetesClusterVersion to the version of that kubelet, or to a later one.",
   },
   KubeletTooOld: {
     means: "A kubelet is more than three minor versions older than the version, which Kubernetes does not support.",
@@ -177,10 +185,14 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
     todo: "Correct the ConfigMap: list kubeadm and kubelet, each with URL, SHA-256 and path.",
   },
   ComponentsChanged: {
-    means: "The NodeVersion names other components of a version that some control planes run already, which are not " +
-      "replaced there.",
+    means:
+      "The NodeVersion names another ConfigMap of components for a version that some control planes already run; " +
+      "Ostler does not replace the components of these control planes.",
     next: readsSpec,
-    todo: "Name the previous ConfigMap until all control planes run the version.",
+    todo:
+      "Set spec.kubernetesComponentsReference to the previous ConfigMap until all control planes run the version. If a " +
+      "person upgraded a control plane by hand, set annotation constellation.edgeless.systems/kubernetes-components of " +
+      "its Node to the ConfigMap that the NodeVersion names.",
   },
   NotKubeadm: {
     means: "kubeadm did not create this cluster, so Ostler does not upgrade its control planes.",
@@ -188,14 +200,15 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
     todo: "Upgrade the control planes with the tool that created them.",
   },
   HandsMissing: {
-    means: "The worker runs without setting hands-image, so Ostler cannot run orders on nodes.",
-    next: "Ostler continues once its worker runs with the setting.",
-    todo: "Set hands-image on the worker (docs/explanation/hands.md).",
+    means: "Ostler's worker lacks setting hands-image, the image of the pods that run orders on nodes, so Ostler " +
+      "cannot run orders on nodes.",
+    next: "Ostler continues once its worker Deployment has the setting.",
+    todo: "Set the setting hands-image of Ostler's worker (docs/explanation/hands.md).",
   },
   ControlPlaneUnknown: {
     means:
       "A control plane cannot be upgraded: its machine is in no ScalingGroup of this NodeVersion, or kubeadm did " +
-      "not create it, or the cluster has none.",
+      "not create it, or no control plane of the cluster is known.",
     next: reads,
     todo: "Correct the ScalingGroup in the message, or the images of the static pods of the node.",
   },
@@ -264,7 +277,7 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
     means: "The certificates of a control plane could not be renewed, or the control plane is not healthy with them.",
     next:
       "Ostler tries again every ten minutes, up to six times, unless the message names no next attempt; no other control " +
-      "plane begins meanwhile.",
+      "plane begins meanwhile. A machine that is not Ready gives its slot back, so that it can be repaired.",
     todo: "Fix the cause in the message, then set annotation ostler.dev/renew-certificates to a new value.",
   },
   RenewalCancelled: {
@@ -284,9 +297,10 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
   },
   // Failures of requests.
   AccessDenied: {
-    means: "The API server denied a request of the worker.",
+    means: "The API server denied a request of Ostler's worker.",
     next: reads,
-    todo: "Apply deploy/kubernetes or the chart of this version: the worker lacks the permission in the message.",
+    todo:
+      "Apply deploy/kubernetes or the chart of this version of Ostler: Ostler's worker lacks the permission in the message.",
   },
   ObjectInvalid: {
     means: "The API server or Ostler refused a request as invalid.",
@@ -296,7 +310,7 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
   CloudRefused: {
     means: "The cloud refused a request, or no cloud is configured, so the machines of control planes are unknown.",
     next: reads,
-    todo: "Check --cloud and the worker's permissions in the cloud.",
+    todo: "Check setting --cloud of Ostler's worker, and its permissions in the cloud.",
   },
   ControlPlaneRefused: {
     means: "Ostler refused an order because its node is not a control plane.",
@@ -304,7 +318,7 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
     todo: "Check the label node-role.kubernetes.io/control-plane of the node.",
   },
   EtcdAccessMissing: {
-    means: "The worker has no valid client certificate for etcd.",
+    means: "Ostler's worker has no valid client certificate for etcd.",
     next: reads,
     todo: "Write Secret kube-system/ostler-etcd (docs/how-to/control-planes.md).",
   },
@@ -320,7 +334,7 @@ export function upgradeReason(reason: string): UpgradeReason | undefined {
   return Object.hasOwn(reasons, reason) ? reasons[reason] : undefined;
 }
 
-/** The conditions of a NodeVersion that have these reasons. */
+/** The conditions of a NodeVersion whose reasons this file explains. */
 type UpgradeCondition = "KubernetesUpgraded" | "CertificatesRenewed";
 
 const onlyOfRenewals = [

@@ -89,12 +89,11 @@ function skewIn(survey: Present, { desired }: Versions): UpgradeStanding | undef
   const old = controlPlanes.filter(({ kubelet }) => isTooOld(kubelet, desired));
   if (old.length > 0) return tooOld(survey, `${kubeletsText(old)} too old`);
   if (workers.nodes === 0) return undefined;
-  const unknown = [workers.oldest, workers.newest].find((text) => versionIn(text) === undefined);
-  if (unknown !== undefined) {
+  if ([workers.oldest, workers.newest].some((text) => versionIn(text) === undefined)) {
     return refuse(
       survey,
       "VersionUnknown",
-      `another node has a kubelet of version "${unknown}", which is not a release`,
+      "a worker node has a kubelet whose version is unknown or not a release",
     );
   }
   if (isNewer(workers.newest, desired)) return tooNew(survey, `a node runs kubelet "${workers.newest}"`);

@@ -1,7 +1,7 @@
 /**
  * Replaces a machine that could not be updated in place, if the policy permits that and another controller would
- * recreate it. The replacement needs a slot of the budget, which it keeps until the node is gone. Each replacement
- * counts as a failure, so that an image, or a template, that works nowhere cannot consume the fleet.
+ * recreate it. The replacement needs a slot of the budget, and keeps it until the node is gone. Each replacement counts
+ * as a failure, so that an image or a template that works nowhere does not lead to the replacement of all machines.
  */
 import type { Maker, Replacing, StageOutcome, UpdateFailureType, Updating } from "../contracts/mod.ts";
 import { isOwnRefusal, replacesRefused } from "../policy/replaced.ts";
@@ -20,8 +20,9 @@ export interface Failing {
 }
 
 /**
- * Keeps a machine that refused the image until it has a slot of the budget. Then a task orders the update once more,
- * and replaces the machine if that fails too. Returns undefined if the machine must not be replaced.
+ * Leaves a machine unchanged after it refused the image, until the machine gets a slot of the budget. Then another task
+ * orders the update once more, and replaces the machine if that fails too. Returns undefined if the machine must not be
+ * replaced.
  */
 export async function leaveToReplace(
   work: Work,
@@ -32,7 +33,7 @@ export async function leaveToReplace(
   const at = Date.now();
   // The failure is not counted yet, because the machine may recover before its turn comes.
   await remember(pool, machine, { image, reason: "StageRefused", at, isReplaceable: true });
-  const next = "Ostler retries once when the machine's wave comes, and then replaces the machine";
+  const next = "Ostler retries once when the machine's wave comes, and replaces the machine if that fails too";
   const message = `Machine "${machine}": ${seen.reason}: ${seen.message}; ${next}`;
   return { is: "Staged", lately: "Refused", at, news: { type: "Warning", reason: "StageRefused", message } };
 }
@@ -92,8 +93,8 @@ async function deleteMachine(
 }
 
 /**
- * Drains the node, unless it is dead. Returns whether it may still be replaced: false if it could not be drained, or if
- * the policy no longer permits replacements.
+ * Drains the node, unless it is dead. Returns whether the machine may still be replaced: false if the node could not be
+ * drained, or if the policy no longer permits replacements.
  */
 async function empties(work: Work, { begun, replacing }: Doomed): Promise<boolean> {
   const { target, task } = work;
@@ -139,8 +140,8 @@ async function findMaker(
 }
 
 /**
- * Returns whether one more machine may be replaced: only while its template is desired and at most `maxFailed` machines
- * have failed.
+ * Returns whether the machine may be replaced: only while the template of its task is desired, and while at most
+ * `maxFailed` machines have failed.
  */
 function mayReplace({ target: { rules, desired }, machines, task: { templateHash } }: Work): boolean {
   if (!rules || !replacesRefused(rules) || templateHash !== desired?.templateHash) return false;

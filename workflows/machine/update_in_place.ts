@@ -1,8 +1,8 @@
 /**
  * Updates one machine in place: cordon → drain → boot the staged image → wait until it is back → gates and soak →
  * uncordon. A Ready Node alone proves nothing: the machine must have booted again, run the desired image, be Ready, and
- * pass its gates. A machine in an unknown state keeps its slot, and its deadline decides; a failed machine stays out of
- * service, unless it came back with its previous image or is replaced.
+ * pass its gates. A machine in an unknown state keeps its slot, and counts as failed at its deadline; a failed machine
+ * stays out of service, unless it came back with its previous image or is replaced.
  */
 import { sleep } from "@temporalio/workflow";
 import type { BootVerdict, Member, Updating } from "../contracts/mod.ts";
@@ -172,7 +172,9 @@ async function prove(work: Work, begun: Begun): Promise<UpdateOutcome> {
   // The desired image changed: the machine stays in service, and is updated again in its turn.
   if (templateHash !== target.desired?.templateHash) return await serve(work);
   note({ is: "Stepped", step: "Gates" });
-  const asked = { run: "EachMachine" as const, key: `${templateHash} ${machine}`, machine, node: machine };
+  // The node may have had this image before, so the begin of the update distinguishes the evaluations.
+  const key = `${templateHash} ${machine} ${begun.since}`;
+  const asked = { run: "EachMachine" as const, key, machine, node: machine };
   const failed = (soakUntil === undefined ? await passGates(work, asked) : undefined) ?? await soak(work, begun);
   if (failed !== undefined) {
     await failUpdate(work, { image, reason: "GatesFailed", message: failed });

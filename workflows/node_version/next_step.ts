@@ -33,12 +33,12 @@ export function nextStep(survey: Present): NextStep {
   const stage = stageOf(survey);
   if (stage === "Refused") return refuse(survey);
   if (released === stage && rests(survey, stage)) return leave(survey, stage);
-  // The hold is repeated even after all releases, because a hold may have ended while no worker ran.
+  // Autoscalers are held again even after all releases, because a hold may have ended while no worker of Ostler ran.
   if (survey.autoscalers === "On") {
     return {
       step: "Hold",
       standing: held(
-        "Turning off the autoscalers and the cloud's own moves between zones, before any node is replaced",
+        "Turning off the autoscalers, and the cloud's own moves of machines between zones, before any node is replaced",
       ),
     };
   }
@@ -58,11 +58,11 @@ function end({ isHeld, released, says }: Present): NextStep {
 
 /**
  * Returns the upgrade of the control planes, but first the end of the release, so that no further group takes
- * components that are newer than an API server. Groups that have begun continue beside the upgrade, and share the slot
+ * components that are newer than an API server. Groups that have begun continue during the upgrade, and share the slot
  * of the control planes with it.
  */
 function upgradeFirst(survey: Present, { state, says }: VersionUpgrade): NextStep {
-  const what = "Workers and new images wait until Kubernetes is upgraded on the control planes";
+  const what = "Worker nodes and new images wait until Kubernetes is upgraded on the control planes";
   const message = says === "" ? what : `${what}: ${says}`;
   const reason = state === "Cancelled" ? "UpgradeCancelled" : "UpgradingKubernetes";
   const standing = { ready: "False", reason, message } as const;

@@ -12,8 +12,8 @@ export function isDone({ isSettled, stages: { ControlPlane } }: Present): boolea
 }
 
 /**
- * Returns the upgrade of Kubernetes that control planes need before any stage. Undefined if they need none, if they are
- * in no group, because Ostler upgrades only groups, or if Ostler cannot run orders on nodes.
+ * Returns the upgrade of Kubernetes that control planes need before any stage. Returns undefined if they need none, if
+ * they are in no group (Ostler upgrades only groups), or if Ostler cannot run orders on nodes.
  */
 export function upgradeNeeded({ upgrade, trouble, stages: { ControlPlane } }: Present): VersionUpgrade | undefined {
   if (ControlPlane.groups === 0) return undefined;
@@ -56,8 +56,8 @@ function skewedOf({ skewed, unannounced }: StageSurvey): number {
 /** Returns why the stage of control planes is refused. */
 export function refusalOf({ stages: { ControlPlane, Workers } }: Present): string {
   const refusal =
-    `Cannot begin stage "ControlPlane": ${skewedOf(ControlPlane)} of its nodes run other or unknown components, and ` +
-    "Ostler upgrades Kubernetes only with setting hands-image";
+    `Cannot begin stage "ControlPlane": ${skewedOf(ControlPlane)} of its nodes run components that are unknown ` +
+    "or differ from the desired ones, and Ostler upgrades Kubernetes only if its worker has setting hands-image";
   return Workers.groups === 0
     ? refusal
     : `${refusal}; workers wait, because a kubelet must not be newer than its API server`;

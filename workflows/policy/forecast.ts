@@ -35,16 +35,18 @@ type Question = ForecastQuestion & { supplier: Supplier };
 
 /**
  * Returns the plan of a rollout: its waves with all machines in order, what blocks its start, and its duration. The
- * duration ranges from the median of past machines to their slowest tenth, and assumes that people approve and resume
- * at once.
+ * duration is a range, from the median to the 90th percentile of past durations, and assumes that people approve and
+ * resume without delay.
  */
 export function forecast(asked: ForecastQuestion, supplier = supplierOf(asked.kind)): RolloutPlan {
   const kept = keptText(asked);
-  // Machines that are kept are in no wave.
+  // If the policy keeps the machines, no wave has machines.
   const question = { ...asked, supplier, members: kept ? [] : asked.members };
   const { desired, rules, members } = question;
-  // The hash covers the order of machines, so times must not change that order.
-  const timeless = { ...rules, windows: null, waves: rules.waves.map(({ upTo }) => ({ upTo, soak: 0 })) };
+  // The hash of the plan covers the order of the machines. So windows and soaks are left out here, because times must
+  // not change that order.
+  const growth = rules.growth && { ...rules.growth, soak: 0 };
+  const timeless = { ...rules, windows: null, waves: rules.waves.map(({ upTo }) => ({ upTo, soak: 0 })), growth };
   const { order } = play({ ...question, rules: timeless }, { join: 1000, leave: 1000 });
   const waves = waveTargets(rules, desired.replicas).map(({ soak }, index) => {
     const machines = order.filter(({ wave }) => wave === index).map(({ id }) => id);
@@ -181,8 +183,8 @@ function note(chosen: Map<string, number>, id: string, wave: number): void {
 // The terms of a plan that an approval covers.
 
 /**
- * Version of the fields that `planTerms` hashes. The terms of an approval with another version cannot be compared, so
- * the approval stays valid until the plan changes again.
+ * Version of the list of fields that `planTerms` hashes. Hashes of different versions cannot be compared, so an
+ * approval of another version stays valid and from then on covers the current terms.
  */
 const form = 2;
 

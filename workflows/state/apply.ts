@@ -106,19 +106,19 @@ function dropEarlier({ machines, view }: Applied, machine: string): void {
   warn(
     view,
     "MachineDropped",
-    `Machine "${machine}" of an earlier change failed to join; its replacement waits for its turn`,
+    `Machine "${machine}" of an earlier change failed to join; Ostler replaces the machine when its turn comes`,
   );
 }
 
 function passWave({ machines, waves }: Applied, task: Task, index: number): void {
-  // The result does not count for another wave, which is current if `promote` has made all remaining waves one.
+  // If `promote` has made all remaining waves one, another wave may be current, and the result does not count for it.
   if (waves.current.index === index) waves.current = { ...waves.current, passed: true };
-  // The record of the gates is kept until now: if the run had ended before, the next run would have found a promotion
-  // in the record.
+  // The record of the gates is removed only now, because it may contain a promotion. If this run had ended before, the
+  // next run would have found the promotion in the record.
   noteAskedGates({ machines, waves }, task, null);
 }
 
-// Counts no repair of an old machine, because the rollout replaces old machines anyway.
+// Records the repair only of a machine of the desired template, because the rollout replaces old machines anyway.
 function repair({ machines, target }: Applied, { subject, templateHash }: Task): void {
   const isOwn = templateHash === target.desired?.templateHash && !machines.repaired.includes(subject);
   if (isOwn) noteRepaired(machines, subject);

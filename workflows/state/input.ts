@@ -1,8 +1,9 @@
 /** Reads the one argument of a rollout: adds defaults, and refuses unknown or invalid fields by name. */
-import { ApplicationFailure, workflowInfo } from "@temporalio/workflow";
+import { ApplicationFailure, patched, workflowInfo } from "@temporalio/workflow";
 import type { CarriedState, Deadlines, PoolRef, RollOutInput } from "../contracts/mod.ts";
 import { nodePoolOf, poolOfNodePool } from "../commands/node_pool.ts";
 import { groupOfPool, groupsNamespace, poolOf, poolOfGroup, workflowIdOf } from "../commands/start_options.ts";
+import { patches } from "../patches.ts";
 import { freshLoop } from "./loop.ts";
 import { freshMachines } from "./machines.ts";
 import { freshMemory } from "./memory.ts";
@@ -110,7 +111,10 @@ function carried(input: RollOutInput): CarriedState | undefined {
   if (typeof value !== "object" || value === null) {
     refuse('field "carried"', "must be absent, because only continue-as-new writes it");
   }
-  return readCarried(value, Date.now());
+  const state = readCarried(value, Date.now());
+  // Version 0.1.0 forgot the stamp, so a history of it was decided without the stamp.
+  if (typeof state.target.stamped === "string" && !patched(patches.carriedStamp)) state.target.stamped = false;
+  return state;
 }
 
 function durations(given: Partial<Deadlines>): Durations {
@@ -182,7 +186,8 @@ export function readCarried(given: object, now: number): CarriedState {
   return { ...filled(fresh, given), schemaVersion: fresh.schemaVersion };
 }
 
-// Completes the state that a run of another version passed on: the defaults have all fields and their kinds of values.
+// Completes the state that a run of another version passed on. The initial state defines which fields there are, and
+// what kind of value each has.
 
 /**
  * Returns the fields of `fresh`, each from `given` if that has a value of the same kind. An empty object in `fresh`

@@ -15,16 +15,19 @@ import type { Waves } from "./waves.ts";
 export interface Machines extends CarriedMachines {
   snapshot: PoolSnapshot | undefined;
   /**
-   * A snapshot that was read together with the desired state, for the same reconcile. `asked` is the question that it
-   * answers, as JSON; null if the pool has no machines, so that the snapshot answers any question.
+   * A snapshot that was read together with the desired state, for the same reconcile. `asked` contains the parameters
+   * of that read, as JSON; null if the pool has no machines, because the snapshot is then valid for any parameters.
    */
   glance: { asked: string | null; pool: PoolSnapshot } | undefined;
 }
 
-/** Maximum number of machines in `dropped`. */
+/** Maximum number of machines in `dropped`, the list of machines of abandoned changes. */
 const droppedKept = 200;
 
-/** How many repaired machines are remembered: in a converged pool, no admission removes them from the list. */
+/**
+ * Maximum number of repaired machines to remember. The list needs a limit, because in a converged pool no admission
+ * removes machines from it.
+ */
 const repairsKept = 100;
 
 /** Returns the state of a pool without any machine in progress. */
@@ -43,7 +46,7 @@ export function freshMachines(): CarriedMachines {
   };
 }
 
-/** Records the result for a machine; the record is needed until a snapshot shows the result. */
+/** Records a recent result of a machine, such as a staged image, until a snapshot of the pool shows the result. */
 export function noteLately(machines: Machines, machine: string, what: Lately): void {
   machines.lately = { ...machines.lately, [machine]: what };
 }
@@ -54,13 +57,13 @@ export function openMachines(carried: CarriedMachines): Machines {
 }
 
 /**
- * Returns the record of a machine that boots. If there is none, creates it from `boot`, and removes its attempt from
- * the pending retries.
+ * Returns the record of a machine that boots. If there is none, creates it from `boot`, and removes the number of this
+ * attempt from the pending retries.
  */
 export function ensureBoot(machines: Machines, machine: string, boot: Boot): Boot {
   const known = machines.booting[machine];
-  // A machine that boots in place of a failed one continues its count of attempts; no other machine may continue the
-  // same count.
+  // A machine that boots in place of a failed one continues the failed machine's count of attempts; no other machine
+  // may continue the same count.
   if (!known) machines.retries = without(machines.retries, boot.attempt);
   return machines.booting[machine] = { ...boot, ...known };
 }
@@ -83,15 +86,15 @@ export function ensureUpdating(
 }
 
 /**
- * Restarts the join deadlines of a machine that is still held, because an earlier attempt to admit it may have begun
- * them.
+ * Restarts the join deadlines of a machine that is still held, because an earlier attempt to admit the machine may have
+ * started these deadlines.
  */
 export function restartBoot({ booting }: Machines, machine: string): void {
   if (booting[machine]) booting[machine] = { ...booting[machine], since: Date.now() };
 }
 
 /**
- * Carries out a `retry` command: gives fresh attempts and times to machines that boot or failed for good, and forgets
+ * Carries out a `retry` command: gives new attempts and deadlines to machines that boot or failed for good, and forgets
  * which machines failed or were set aside.
  */
 export function retryMachines(machines: Machines): void {
@@ -155,7 +158,10 @@ export function forgetFailures(machines: Machines, { keepCounts }: { keepCounts:
   machines.repaired = [];
 }
 
-/** Counts a machine that failed for good, only once, however often its deletion is retried; returns all failures. */
+/**
+ * Counts a machine that failed for good, only once, however often its deletion is retried; returns the number of all
+ * failures.
+ */
 export function countFailure(machines: Machines, machine: string): number {
   const boot = machines.booting[machine];
   if (!boot?.counted) machines.failures += 1;
@@ -170,20 +176,24 @@ export function keepFailed(machines: Machines, machine: string): void {
 }
 
 /**
- * Moves the boots of an abandoned change, and all machines that failed for good, to `dropped`. If they were only
- * forgotten, a Ready one would count as a machine that passed its gates.
+ * Moves the records of booting machines that match `isDropped`, and of all machines that failed for good, to `dropped`.
+ * If the records were only deleted, a Ready one of these machines would count as a machine that passed its gates.
  */
 export function dropBoots(machines: Machines, isDropped: (boot: Boot) => boolean, templateHash: string): void {
   const entries = Object.entries(machines.booting);
   const failed = machines.failed.map((id): [string, Boot] => [id, { since: 0, attempt: 0, templateHash }]);
   const all = [...Object.entries(machines.dropped), ...entries.filter(([, boot]) => isDropped(boot)), ...failed];
-  machines.dropped = Object.fromEntries(all.slice(-droppedKept));
+  machines.dropped = newestDropped(Object.fromEntries(all));
   machines.booting = Object.fromEntries(entries.filter(([, boot]) => !isDropped(boot)));
 }
 
-/** Moves all boots to `dropped`. */
+function newestDropped(all: Record<string, Boot>): Record<string, Boot> {
+  return Object.fromEntries(Object.entries(all).slice(-droppedKept));
+}
+
+/** Moves the records of all booting machines to `dropped`, the list of machines of abandoned changes. */
 export function dropAllBoots(machines: Machines): void {
-  machines.dropped = { ...machines.dropped, ...machines.booting };
+  machines.dropped = newestDropped({ ...machines.dropped, ...machines.booting });
   machines.booting = {};
 }
 

@@ -10,7 +10,7 @@ export interface Slots extends CarriedSlots {
 
 /** Returns the state without slots. */
 export function freshSlots(): CarriedSlots {
-  return { held: [] };
+  return { held: [], isUnanswered: false };
 }
 
 /** Continues with the slots of the previous run. */

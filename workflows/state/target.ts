@@ -30,10 +30,11 @@ export interface Target extends CarriedTarget {
 
 /** Returns the state before the first read. */
 export function freshTarget(now: number): CarriedTarget {
-  return { change: "", template: "", stamped: false, startedAt: now, startedFor: "", begun: null };
+  // `stamped` begins with null because readCarried keeps any value in its place, and the value can be a text or a flag.
+  return { change: "", template: "", stamped: null, startedAt: now, startedFor: "", begun: null };
 }
 
-/** Continues with the target of the previous run; the run reads the rest. */
+/** Continues with the target of the previous run; this run reads the fields again that are not carried. */
 export function openTarget(carried: CarriedTarget): Target {
   return {
     ...carried,

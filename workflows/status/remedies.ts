@@ -10,12 +10,13 @@ export const remedies: Record<string, string> = {
   ProtectedRemain:
     "Remove the protection in the cloud, or skip the machines; protectedMachines of the policy can skip them all.",
   ControlPlaneRefused:
-    "Set hands-image and allow downloads (docs/how-to/control-planes.md), or upgrade the control planes with kubeadm.",
+    "Set the setting hands-image of Ostler's worker and allow downloads (docs/how-to/control-planes.md), or upgrade the control planes with kubeadm.",
   GroupClaimedTwice: "Delete one of the two ScalingGroups: each would count and pace the same machines separately.",
   NodeClaimedTwice: "Change the nodeSelector of one of the NodePools: each would bring the node to its own image.",
   ProfileNotApproved: "Review the profile, then add its digest to approvedProfiles of the named RolloutPolicy.",
   ImageNotAccepted: "Run ostler image show to see why: Ostler rolls out only accepted images.",
-  HandsMissing: "Set hands-image on the worker: without hands-image, Ostler cannot change the OS of a node.",
+  HandsMissing:
+    "Set the setting hands-image of Ostler's worker (docs/explanation/hands.md): without it, Ostler cannot change the OS of a node.",
   NodeUnclear:
     "Give each instance an address of its own, or delete the Machine without an instance: its Node may belong to another Machine.",
   EtcdInDoubt:

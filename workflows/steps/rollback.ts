@@ -1,5 +1,7 @@
 /** Rolls back to the last good template, also while a client keeps applying the failed one. */
+import { patched } from "@temporalio/workflow";
 import type { Desired, Rollback, RollOutResult } from "../contracts/mod.ts";
+import { patches } from "../patches.ts";
 import { read, write } from "../proxies.ts";
 import { beginChange, type Part, type Seen, tell, type Telling, warn } from "../state/rollout.ts";
 import { type News, report } from "../status/report.ts";
@@ -40,6 +42,7 @@ export async function restoreLastGood(rollout: RollingBack, desired: Desired): P
   noteConfig(rollout, rollback, desired);
   if (rollback.reapplied > takenBackAtMost) return await askPerson(rollout);
   const { by, bad } = rollback;
+  const { specHash, templateHash } = desired;
   const message = `Rolling back from revision ${bad.revision} to ${lastGood?.image}: ${bad.reason}`;
   await report(rollout, { phase: "RollingBack", reason: rollback.kind, message }, { convergedTemplateHash: holdsAll });
   try {
@@ -49,12 +52,21 @@ export async function restoreLastGood(rollout: RollingBack, desired: Desired): P
     rollback.reapplied += 1;
     await write.ensureLastGoodRestored.executeWithOptions(
       { summary: `Restore the template of revision ${lastGood?.revision}` },
-      [{ pool, by, reason: bad.reason }],
-    );
+      [{ pool, by, reason: bad.reason, bad: { specHash, templateHash } }],
+    ).catch((error: unknown) => {
+      if (isRetriedLater(error) && patched(patches.failedRestore)) rollback.reapplied -= 1;
+      throw error;
+    });
     return "LookAgain";
   } catch (error) {
     return await giveUpRestoring(rollout, error);
   }
+}
+
+// Returns whether the run waits before it tries to restore again. Such an attempt need not count, because it neither
+// shows that another client applied the bad change, nor is repeated without a pause.
+function isRetriedLater(error: unknown): boolean {
+  return ["halt", "unreachable"].includes(troubleOf(error).kind);
 }
 
 /**
@@ -102,8 +114,11 @@ async function leaveWayBack(rollout: RollingBack, desired: Desired): Promise<Nex
   rollout.memory.rollback = null;
   const message = "Rollback cancelled: the desired template changed";
   tell(rollout.view, "RollbackLeft", message);
+  // If the report fails, this function does not run again, and the new change must not have the failures of the old one.
+  const isBegunFirst = patched(patches.leftRollback);
+  if (isBegunFirst) beginChange(rollout, desired);
   await report(rollout, { phase: "Preparing", reason: "RollbackLeft", message }, convergedNews(rollout));
-  beginChange(rollout, desired);
+  if (!isBegunFirst) beginChange(rollout, desired);
   return "GoOn";
 }
 

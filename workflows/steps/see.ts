@@ -22,7 +22,9 @@ export function questionOf(
     unproven: [...Object.keys(machines.booting), ...machines.failed, ...Object.keys(machines.updating)],
     repair: rules.repair,
     ...(people && people.retriedAt > 0 && settings.pool.kind === "NodePool" ? { retriedAt: people.retriedAt } : {}),
-    limit: Math.max(20, 2 * Math.min(most, supplierOf(settings.pool.kind).roomOf(desired) || most)),
+    // Skipped machines can be the first of a list, and must not displace the machines that can be replaced.
+    limit: Math.max(20, 2 * Math.min(most, supplierOf(settings.pool.kind).roomOf(desired) || most)) +
+      (people?.skipped.length ?? 0),
   };
 }
 
@@ -123,7 +125,8 @@ async function look(
     await readBeside(tasks).readPool.executeWithOptions({ summary: "Read the machines" }, [question]);
   machines.lately = stillNews(machines.lately, pool, Date.now());
   machines.snapshot = pool;
-  machines.failed = stillThere(machines.failed, pool, question.limit);
+  // A recorded read of version 0.1.0 may list fewer machines: its limit did not count the skipped ones.
+  machines.failed = stillThere(machines.failed, pool, question.limit - people.skipped.length);
   const isOfAnother = ({ templateHash }: Member): boolean => templateHash !== desired.templateHash;
   dropOut(machines, (id, update) => update.templateHash !== desired.templateHash || isUnknown(pool, id));
   forgetGone(machines, pool);
@@ -138,7 +141,10 @@ function glanceAt({ glance }: Seen["machines"], question: PoolQuestion): PoolSna
   return isAnswered ? glance?.pool : undefined;
 }
 
-/** Forgets deleted machines that were set aside: they count neither as out nor as machines above the replicas. */
+/**
+ * Forgets machines that were set aside and have been deleted since, so that they no longer count as out of service or
+ * as machines above the replicas.
+ */
 export function forgetGone(machines: Part<"machines">["machines"], pool: PoolSnapshot): void {
   machines.setAside = machines.setAside.filter((machine) => !isUnknown(pool, machine));
 }

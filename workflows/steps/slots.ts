@@ -2,12 +2,15 @@
  * Slots of the budget that all pools share: the run takes a slot before a replacement begins, and gives it back when
  * the old machine is gone.
  */
+import { patched } from "@temporalio/workflow";
 import type { BudgetName, Desired, Member, SlotAnswer, Urgency } from "../contracts/mod.ts";
 import type { Blocked } from "../policy/turn.ts";
 import { supplierOf } from "../policy/supplier.ts";
+import { patches } from "../patches.ts";
 import { write } from "../proxies.ts";
 import type { Part, Seen } from "../state/rollout.ts";
 import { busyWith } from "../state/tasks.ts";
+import { troubleOf } from "../state/trouble.ts";
 
 /** The pause before the next request to a full budget (ms), which doubles each time, because many pools can wait. */
 const askAgainMs = { first: 15_000, most: 120_000 };
@@ -58,7 +61,7 @@ export function messageOf(
     return `Only one control plane can be out of service at a time: ${by} has the slot${before}`;
   }
   if (holders.length < limit && ahead > 0) {
-    return `Waiting for a slot of the shared budget${before}; others are taken by ${by}`;
+    return `Waiting for a slot of the shared budget${before}; the other slots are taken by ${by}`;
   }
   if (limit === 1) return `The only slot of the shared budget is taken, by ${by}${before}`;
   // The number comes from the limit and not from `holders`, so that the message changes exactly when it did in earlier
@@ -67,14 +70,22 @@ export function messageOf(
   return `All ${limit} slots of the shared budget are taken, by ${by}${rest}${before}`;
 }
 
-function ask(
-  { settings: { pool }, target }: Seen<"settings" | "target">,
+async function ask(
+  { settings: { pool }, target, slots }: Seen<"settings" | "target"> & Part<"slots">,
   order: { machine: string; limit: number; begun?: boolean; since?: number },
 ): Promise<SlotAnswer> {
   const summary = `Take a slot of the shared budget for ${order.machine}`;
-  return write.ensureSlotTaken.executeWithOptions({ summary }, [
-    { pool, ...order, ...budgetOf(target), ...urgencyOf(target) },
-  ]);
+  try {
+    return await write.ensureSlotTaken.executeWithOptions({ summary }, [
+      { pool, ...order, ...budgetOf(target), ...urgencyOf(target) },
+    ]);
+  } catch (error) {
+    // Only a refused request has surely taken no slot. The slot of a machine that is out of service already must not be
+    // given back, because another pool could take it.
+    const isSpare = order.begun !== true && troubleOf(error).kind !== "halt";
+    if (isSpare && patched(patches.unansweredSlot)) slots.isUnanswered = true;
+    throw error;
+  }
 }
 
 function urgencyOf({ rules }: Seen["target"]): { urgency?: Urgency } {
@@ -102,18 +113,23 @@ function adoptSlots(
   return unknown.length > 0 ? "Adopted" : "NoneLeft";
 }
 
-/** Gives back the slots of replacements that have ended; with `all`, gives back every slot of the pool. */
+/**
+ * Gives back the slots of replacements that have ended, and a slot that was requested without an answer; with `all`,
+ * gives back every slot of the pool.
+ */
 export async function giveBackSlots(rollout: Sharing, all = false): Promise<void> {
   const { settings: { pool }, slots, target } = rollout;
   const keep = all ? [] : keptOf(rollout);
-  if (keep.length === slots.held.length) return;
+  if (keep.length === slots.held.length && !slots.isUnanswered) return;
   await write.ensureSlotsKept.executeWithOptions({ summary: "Give back slots of the shared budget" }, [
     { pool, machines: keep, ...budgetOf(target) },
   ]);
   slots.held = keep;
+  slots.isUnanswered = false;
 }
 
-// An update in place has the slot of its machine; a replacement has any of the pool's slots.
+// Returns the slots to keep. A slot for an update in place is stored under the name of that machine. Replacements are
+// not tied to particular slots, so only as many are kept as replacements are in progress.
 function keptOf(rollout: Sharing): string[] {
   const { settings: { pool }, machines, slots } = rollout;
   if (!supplierOf(pool.kind).capabilities.updates.includes("Replace")) {

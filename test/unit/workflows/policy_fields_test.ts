@@ -9,17 +9,20 @@ const drain = "test/unit/activities/node/drain_test.ts";
 const gates = "test/unit/activities/gates";
 const policy = "test/unit/activities/policy/rules_of_test.ts";
 
-/** By field of the rules: the file, and the beginning of the name of the test. */
+/** By field of the rules: the tests that depend on the field, each as file and beginning of the test's name. */
 const covered: Record<string, [file: string, test: string][]> = {
-  source: [[`${workflow}/commands_test.ts`, "progress: returns the machines in progress, since when and until when"]],
-  conflict: [[`${workflow}/approval_test.ts`, "conflict: policies that conflict start nothing until that is solved"]],
+  source: [[
+    `${workflow}/commands_test.ts`,
+    "progress: returns each machine in progress with the start and the deadline of its step",
+  ]],
+  conflict: [[`${workflow}/approval_test.ts`, "conflict: nothing starts while policies conflict"]],
   waves: [
     [
       `${workflow}/waves_test.ts`,
       "waves: a canary soaks before any other machine is replaced, until a person promotes it",
     ],
-    [`${workflow}/waves_test.ts`, "waves: a soak ends by itself, and nothing is admitted before"],
-    [`${workflow}/waves_test.ts`, "waves: a percentage of the pool is a wave too, of at least one machine"],
+    [`${workflow}/waves_test.ts`, "waves: a soak ends by itself, and no machine is admitted before its end"],
+    [`${workflow}/waves_test.ts`, "waves: a percentage of the pool defines a wave of at least one machine"],
   ],
   growth: [[`${workflow}/waves_test.ts`, "growth: makes each wave larger than the previous one"]],
   "budget.machines": [[
@@ -37,10 +40,13 @@ const covered: Record<string, [file: string, test: string][]> = {
     "fault E8: ensureSlotTaken: a more urgent pool comes first",
   ]],
   windows: [
-    [`${workflow}/windows_test.ts`, "windows: nothing starts outside, and status shows when the next one opens"],
     [
       `${workflow}/windows_test.ts`,
-      "windows: a machine is not started when its typical duration does not fit any more",
+      "windows: no replacement starts outside a window, and the status shows when the next window opens",
+    ],
+    [
+      `${workflow}/windows_test.ts`,
+      "windows: a replacement does not start when its typical duration exceeds the rest of the window",
     ],
   ],
   "join.instance": [[`${workflow}/roll_back_test.ts`, "join.${joinStage}: is the deadline of that join stage"]],
@@ -53,7 +59,7 @@ const covered: Record<string, [file: string, test: string][]> = {
   "drain.onBlocked": [
     [`${workflow}/drain_test.ts`, "drain: Wait continues to wait after the timeout, and releases no machine"],
     [`${workflow}/drain_test.ts`, "drain: SetAside sets a machine aside after the timeout, and replaces the others"],
-    [`${workflow}/drain_test.ts`, "drain: Force deletes what remains after the timeout"],
+    [`${workflow}/drain_test.ts`, "drain: Force deletes the pods that remain after the timeout"],
   ],
   "drain.localStorage": [
     [drain, "Drain: evicts a pod with local storage by default"],
@@ -94,11 +100,11 @@ const covered: Record<string, [file: string, test: string][]> = {
   onImageChange: [
     [
       `${workflow}/keep_machines_test.ts`,
-      "onImageChange: InPlace replaces no machine for another image, and is checked before anything begins",
+      "onImageChange: InPlace replaces no machine for a new image, and Ostler checks before any step whether machines can stay",
     ],
     [
       `${workflow}/keep_machines_test.ts`,
-      "onImageChange: ReplaceIfRefused replaces machines that cannot stay, and reports once why",
+      "onImageChange: ReplaceIfRefused replaces machines that cannot stay, and reports the cause once",
     ],
   ],
   onNewChange: [
@@ -114,19 +120,22 @@ const covered: Record<string, [file: string, test: string][]> = {
   approval: [
     [
       `${workflow}/approval_test.ts`,
-      "approval: BeforeFirst starts with the approval of the plan, and not of another one",
+      "approval: with BeforeFirst, nothing starts before the current plan is approved, and the approval of another plan is refused",
     ],
     [`${workflow}/approval_test.ts`, "approval: BeforeEachWave requires it again before each wave"],
   ],
   "inPlace.stageAtOnce": [[
     `${workflow}/in_place_policy_test.ts`,
-    "inPlace.stageAtOnce: is how many nodes fetch an image at once",
+    "inPlace.stageAtOnce: limits how many nodes fetch an image concurrently",
   ]],
   "inPlace.stage": [[`${workflow}/in_place_policy_test.ts`, "inPlace.stage: is the deadline of a download"]],
-  "inPlace.boot": [[`${workflow}/in_place_policy_test.ts`, "inPlace.boot: is how long a node may be away"]],
+  "inPlace.boot": [[
+    `${workflow}/in_place_policy_test.ts`,
+    "inPlace.boot: limits how long a node may take to return from its reboot",
+  ]],
   "inPlace.soak": [[
     `${workflow}/in_place_policy_test.ts`,
-    "inPlace.soak: is how long a node is watched before it is uncordoned",
+    "inPlace.soak: sets how long a rebooted node is watched before it is uncordoned",
   ]],
   "etcd.snapshot": [
     [policy, "rulesOf: returns no field etcd when no snapshots"],
@@ -137,7 +146,7 @@ const covered: Record<string, [file: string, test: string][]> = {
   "repair.notReadyFor": [[`${workflow}/repair_test.ts`, "repair.notReadyFor: is how long a machine may be NotReady"]],
   "repair.conditions": [[
     `${workflow}/repair_test.ts`,
-    "repair.conditions: names more conditions, whose machines are drained first",
+    "repair.conditions: names further conditions; a machine with one of them is drained before it is deleted",
   ]],
   "repair.maxUnhealthy": [[
     `${workflow}/repair_test.ts`,

@@ -31,7 +31,8 @@ for (const approval of ["BeforeFirst", "BeforeEachWave"] as const) {
   Deno.test(`approve: repeats its answer and reports one Event when the request is repeated, with ${approval}`, () => {
     const rollout = approved(approval);
     const [news, wave] = [rollout.view.news, rollout.waves.current];
-    // A plan that was read since changes nothing, as the machines of this wave are being replaced.
+    // A plan that Ostler reads after the approval changes nothing, because the machines of this wave are already being
+    // replaced.
     planned(rollout, "two");
     equal(approve.refuse(rollout, { plan: "one" }), undefined);
     equal(approve.apply(rollout, { plan: "one", by: "ben" }), "Plan one can begin with wave 1");
@@ -46,7 +47,7 @@ for (const approval of ["BeforeFirst", "BeforeEachWave"] as const) {
   });
 }
 
-Deno.test("approve: requires another approval when the next wave begins", () => {
+Deno.test("approve: requires a new approval when the next wave begins, with BeforeEachWave", () => {
   const rollout = approved("BeforeEachWave");
   rollout.waves.current = { ...freshWave(), index: 1 };
   rollout.people.plan = null;
@@ -57,7 +58,7 @@ Deno.test("approve: requires another approval when the next wave begins", () => 
   equal(approve.apply(rollout, { plan: "two" }), "Plan two can begin with wave 2");
 });
 
-Deno.test("approve: holds only for its change, and not when that change is applied again", () => {
+Deno.test("approve: an approval is valid only for its change, and no longer when that change is applied again after another change", () => {
   const rollout = approved("BeforeFirst");
   beginChange(rollout, { specHash: "another", templateHash: "t2" });
   beginChange(rollout, { specHash: "spec", templateHash: "t1" });

@@ -40,7 +40,7 @@ for (const approval of ["BeforeFirst", "BeforeEachWave"] as const) {
   Deno.test(`reviewApproval: keeps the approval when policy and pool still match it, with ${approval}`, () => {
     const { rollout, rules } = approved(approval);
     equal(reviewApproval(rollout, desired, rules), "Kept");
-    // Machines of the wave have been replaced since.
+    // Ostler has read another plan since the approval, because machines of the wave have been replaced.
     read(rollout, "two", rules);
     equal(reviewApproval(rollout, { ...desired, replicas: desired.replicas - 1 }, rules), "Kept");
     deepEqual([rollout.people.approvedHash, rollout.view.news], ["one", []]);
@@ -54,7 +54,7 @@ for (const approval of ["BeforeFirst", "BeforeEachWave"] as const) {
     equal(rollout.people.plan, null);
   });
 
-  Deno.test(`dropOvertaken: drops the approval when another plan was read meanwhile, with ${approval}`, () => {
+  Deno.test(`dropOvertaken: drops the approval when another plan was read after the approved one, with ${approval}`, () => {
     const { rollout, rules } = approved(approval);
     equal(dropOvertaken(rollout, "one"), "Kept");
     read(rollout, "two", rules);
@@ -65,7 +65,7 @@ for (const approval of ["BeforeFirst", "BeforeEachWave"] as const) {
   });
 }
 
-Deno.test("reviewApproval: applies an approval of an earlier version to the current plan until the next change", () => {
+Deno.test("reviewApproval: applies an approval that an earlier version of Ostler recorded to the current plan, until the rules change", () => {
   const { rollout, rules } = approved("BeforeFirst");
   rollout.people.approvedTerms = null;
   equal(reviewApproval(rollout, desired, rules), "Kept");
@@ -86,14 +86,14 @@ Deno.test("reviewApproval: keeps the approval while policies conflict, replicas 
   deepEqual(rollout.view.news, []);
 });
 
-Deno.test("reviewApproval: forgets the approval of a completed wave, so that no other wave begins", () => {
+Deno.test("reviewApproval: forgets the approval of a completed wave, so that the next wave does not begin without an approval", () => {
   const { rollout, rules } = approved("BeforeEachWave");
   rollout.waves.current = { ...rollout.waves.current, index: 1, approved: false };
   reviewApproval(rollout, desired, rules);
   deepEqual(gone(rollout), ["", "", null, false, []]);
 });
 
-Deno.test("dropPlan: drops the plan when the waves have moved on, also if the plan is approved", () => {
+Deno.test("dropPlan: drops the plan when the rollout has moved to another wave, even if the plan was approved", () => {
   const { rollout } = approved("BeforeEachWave");
   const before = { ...rollout.waves.current, approved: false };
   rollout.waves.current = { ...before, index: 1 };

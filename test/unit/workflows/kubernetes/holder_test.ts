@@ -14,7 +14,7 @@ Deno.test("upgradeIdOf: returns a workflow ID with the names of the NodeVersion 
   ]);
 });
 
-Deno.test("holderOfUpgrade: differs from the holder of every scaling group, so that no run of a group gives the slot of the upgrade back", () => {
+Deno.test("holderOfUpgrade: differs from the holder of every scaling group, so that no run of a scaling group releases the slot of the upgrade", () => {
   const holder = holderOfUpgrade({ cluster: "east", name: "v" });
   deepEqual(holder, {
     ...{ cluster: "east", kind: "ScalingGroup", namespace: "kube-system", name: "upgrade-kubernetes.v" },
@@ -22,7 +22,7 @@ Deno.test("holderOfUpgrade: differs from the holder of every scaling group, so t
   deepEqual([groupOfPool(holder), poolOfGroup("v", "east").name === holder.name], [undefined, false]);
 });
 
-Deno.test("holderOfRenewal: differs from the holders of upgrades and scaling groups, so that each of these runs waits for the slots of the others", () => {
+Deno.test("holderOfRenewal: differs from the holders of upgrades and scaling groups, so that a renewal waits while an upgrade or a scaling group has the slot, and vice versa", () => {
   const holder = holderOfRenewal({ cluster: "east", name: "v" });
   deepEqual(holder, {
     ...{ cluster: "east", kind: "ScalingGroup", namespace: "kube-system", name: "renew-certificates.v" },

@@ -1,4 +1,4 @@
-import { deepEqual, match, ok } from "node:assert/strict";
+import { deepEqual, doesNotMatch, match, ok } from "node:assert/strict";
 import type { ControlPlaneState, UpgradeCheck, UpgradeFinding } from "../../../../workflows/contracts/mod.ts";
 import { nextUpgradeStep } from "../../../../workflows/kubernetes/next_upgrade_step.ts";
 import {
@@ -36,7 +36,10 @@ function stepOf(differs: Partial<PresentUpgrade>, check: UpgradeCheck | null): s
 const begun = { cluster: desired };
 const half = { components: desired } as const;
 const underWay = { isUnderWay: true, isCordoned: true } as const;
-/** A control plane that is cordoned without a slot, because its slot ended during an outage or its mark is forged. */
+/**
+ * A control plane that this upgrade seems to have cordoned, but without a slot: the slot ended during an outage, or
+ * another client forged the upgrade's mark on the Node.
+ */
 const cordoned = { isCordoned: true } as const;
 
 type Row = [what: string, differs: Partial<PresentUpgrade>, step: string, reason: string, check?: UpgradeCheck | null];
@@ -112,6 +115,12 @@ const order: Row[] = [
     "annotates a control plane that a person has upgraded when all control planes run the version",
     { ...begun, ...planes({ a: upgraded, b: upgraded, c: { ...upgraded, isAnnounced: false } }) },
     "Announce c",
+    "Upgrading",
+  ],
+  [
+    "upgrades the other control planes when a person has upgraded one whose Node has no annotation with components",
+    { ...begun, ...planes({ a: { ...upgraded, isAnnounced: false, isUnannotated: true } }) },
+    "Upgrade Node c",
     "Upgrading",
   ],
   [
@@ -532,10 +541,20 @@ Deno.test("nextUpgradeStep: keeps messages short, whatever the number of finding
   match(message, /"n0", "n1", "n2" and 96 more$/);
 });
 
-Deno.test("nextUpgradeStep: names a half-upgraded control plane that waits for an approval in the status", () => {
+Deno.test("nextUpgradeStep: names in its message a half-upgraded control plane that waits for an approval", () => {
   const row = { approved: "v1.36.0", cluster: "v1.36.0", ...planes({ a: { ...underWay, components: "v1.36.0" } }) };
   const { standing: { message } } = nextUpgradeStep(surveyedUpgrade(row), clean);
   match(message, /control plane "a" is half done and stays cordoned$/);
+});
+
+Deno.test("nextUpgradeStep: does not call a control plane half done or cordoned that only holds the slot", () => {
+  const said = (a: Partial<ControlPlaneState>): string => {
+    const row = { approved: "v1.36.0", ...planes({ a: { isReady: false, ...a }, b: { kubelet: "" } }) };
+    return nextUpgradeStep(surveyedUpgrade(row), clean).standing.message;
+  };
+  doesNotMatch(said({ isUnderWay: true }), /half done|stays cordoned/);
+  match(said({ isUnderWay: true, ...half }), /control plane "a" is half done$/);
+  match(said(cordoned), /control plane "a" stays cordoned$/);
 });
 
 const several: [what: string, differs: Partial<PresentUpgrade>, said: RegExp][] = [
@@ -568,7 +587,7 @@ const several: [what: string, differs: Partial<PresentUpgrade>, said: RegExp][] 
     /: the kubelets of control planes "c", "b" are newer than that, and a kubelet must/,
   ],
   [
-    "run other components",
+    "run components of another ConfigMap",
     { ...begun, ...planes({ b: { ...upgraded, isAnnounced: false }, c: { ...upgraded, isAnnounced: false } }) },
     /: control planes "c", "b" run that version with components of another ConfigMap/,
   ],

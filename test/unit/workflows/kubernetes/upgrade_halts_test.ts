@@ -58,7 +58,7 @@ Deno.test("holdUpgrade: waits for a person after six failed attempts in a row, a
   match((held as HeldUpgrade | null)?.standing.message ?? "", /set annotation ostler.dev\/retry-kubernetes/);
 });
 
-Deno.test("holdUpgrade: counts attempts from one again when a person requests another attempt", () => {
+Deno.test("holdUpgrade: starts the count of attempts at one again when a person requests another attempt", () => {
   const spent = { ...holding("Later", null), tries: 6 };
   deepEqual(holding("Later", spent, { retry: "1" }).tries, 1);
   deepEqual(holding("Later", spent).tries, 7);
@@ -85,7 +85,7 @@ Deno.test("haltIn: ends the halt when a person has upgraded the control plane", 
   deepEqual([first?.ranVersion, haltIn(surveyedUpgrade({ controlPlanes }), first)], [false, null]);
 });
 
-Deno.test("haltIn: keeps the halt of an unhealthy control plane that already ran the version when it halted", () => {
+Deno.test("haltIn: keeps the halt of an unhealthy control plane that ran the desired version already when the upgrade halted", () => {
   const survey = surveyedUpgrade({ controlPlanes: [controlPlane("a", upgraded)] });
   const first = haltIn(survey, holding("Never", null));
   deepEqual([first?.ranVersion, haltIn(survey, first) !== null], [true, true]);

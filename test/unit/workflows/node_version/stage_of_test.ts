@@ -11,8 +11,8 @@ const done = { done: 1, atRest: 1, outdated: 0 };
 const halted = { atRest: 1, outdated: 1, halted: ['group "cp" is halted: Quarantined'] };
 
 /**
- * Returns a survey with one group of each stage: neither has the desired version, nothing is released, and no
- * autoscaler runs.
+ * Returns a survey with one group in each stage (control planes, workers): neither group has the desired version, no
+ * stage is released, and no autoscaler runs.
  */
 function seen({ control, workers, ...differs }: Differs): Present {
   return {
@@ -233,8 +233,8 @@ for (const [what, differs, step, reason] of table) {
 Deno.test("K23 nextStep: reports why it cannot begin stage ControlPlane, and that workers wait for the control planes", () => {
   equal(
     nextStep(seen({ control: { outdated: 3, skewed: 2 } })).standing.message,
-    'Cannot begin stage "ControlPlane": 2 of its nodes run other or unknown components, and Ostler upgrades ' +
-      "Kubernetes only with setting hands-image; " +
+    'Cannot begin stage "ControlPlane": 2 of its nodes run components that are unknown or ' +
+      "differ from the desired ones, and Ostler upgrades Kubernetes only if its worker has setting hands-image; " +
       "workers wait, because a kubelet must not be newer than its API server",
   );
 });

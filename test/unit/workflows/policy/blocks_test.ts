@@ -154,7 +154,7 @@ for (
 }
 
 for (const [kept, reason] of [["Skip", "OnlySkippedRemain"], ["Wait", "ProtectedRemain"]] as const) {
-  Deno.test(`planTurn: leaves machines with "kept: ${kept}", which the cloud protects, unchanged, and reports them once no other outdated machine remains`, () => {
+  Deno.test(`planTurn: leaves machines with "kept: ${kept}", which the cloud protects, unchanged, and reports them when no other outdated machine remains`, () => {
     const old = [...members("old", [1, "Ready", { id: "mine", kept }], [1, "Ready", { id: "free" }])];
     const begun = planTurn(situationOf([...old, ...members("new", [1, "Ready"], [1, "Held"])]));
     deepEqual(begun.steps.flatMap((step) => step.kind === "admit" ? step.victim?.id : []), ["free"]);
@@ -165,7 +165,7 @@ for (const [kept, reason] of [["Skip", "OnlySkippedRemain"], ["Wait", "Protected
   });
 }
 
-Deno.test("K23 planTurn: keeps a control plane while its Kubernetes is upgraded, and plans again after a minute", () => {
+Deno.test("K23 planTurn: does not replace a control plane while its Kubernetes is upgraded, and plans again after a minute", () => {
   const old = members("old", [1, "Ready", { id: "mine", kept: "Upgrading" }]);
   const turn = planTurn(situationOf([...old, ...members("new", [2, "Ready"], [1, "Held"])]));
   deepEqual([turn.blocked?.reason, turn.converged, turn.steps], ["ClusterBudget", false, []]);

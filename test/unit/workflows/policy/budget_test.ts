@@ -12,7 +12,9 @@ const spread = [
   ...members("old", [2, "Ready", zone("b")], [2, "Ready", { zone: "a", id: "" }], [2, "Ready", zone("c")]),
 ].map((member, nth) => ({ ...member, id: `${member.zone}${nth}`, node: `${member.zone}${nth}` }));
 
-/** Returns the machine that each admitted new machine replaces, "none" for a missing machine. */
+/**
+ * Returns for each new machine that is admitted the ID of the old one that it replaces, or "none" if one was missing.
+ */
 function victims(pool: Member[], difference: Difference): string[] {
   const turn = planTurn(situationOf(pool, { desired: six, ...difference }));
   return turn.steps.flatMap((step) => step.kind === "admit" ? [step.victim?.id ?? "none"] : []);
@@ -107,14 +109,14 @@ Deno.test("planTurn: replaces one zone after another", () => {
   deepEqual(victims([...gone, ...members("new", [2, "Ready"]), ...newcomers], { budget }), ["b0", "b1"]);
 });
 
-Deno.test("planTurn: finishes a zone, also for an earlier change, before it begins another zone", () => {
+Deno.test("planTurn: begins no zone while machines of an earlier change still leave in another zone", () => {
   const budget = { machines: 6, zones: "OneAfterAnother" as const };
   const leaving = { ...ours, ...zone("c"), templateHash: "between" };
   const pool = [...spread.slice(0, 4), ...members("old", [2, "Leaving", leaving]), ...members("new", [2, "Ready"])];
   deepEqual(victims([...pool, ...newcomers], { budget }), []);
 });
 
-Deno.test("planTurn: counts a machine that was chosen for replacement in its zone, even if another machine is now to be replaced first", () => {
+Deno.test("planTurn: counts a machine that was already chosen for replacement against budget.perZone, even if another machine would now be replaced first", () => {
   const of = { ...ours, ...zone("a"), templateHash: "between", since: "2026-03-01", id: "chosen" };
   const old = members("old", [5, "Ready", zone("a")]);
   const pool = [...old, ...members("between" as "old", [1, "Ready", of]), ...newcomers];

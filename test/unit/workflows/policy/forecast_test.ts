@@ -36,6 +36,14 @@ Deno.test("forecast: names all machines in the order of their replacement", () =
   equal(answer.machines, 4);
 });
 
+Deno.test("forecast: orders the machines alike, whatever the soak of growing waves", () => {
+  const soon: Partial<Member> = { ill: { why: "NotReady", since: now - minute, due: now + 5 * minute } };
+  const pool = [...members("old", [6, "Ready"]), ...members("old", [1, "NotReady", { ...soon, since: "2026-02-01" }])];
+  const after = (soak: number): RolloutPlan =>
+    plan({ pool, desired: { replicas: 7 }, rules: { growth: { from: 1, factor: 2, soak } } });
+  deepEqual(names(after(60 * minute)), names(after(0)));
+});
+
 Deno.test("forecast: names machines that the cloud protects, and plans without them", () => {
   const kept = [
     ...members("old", [1, "Ready", { id: "waits", kept: "Wait" }]),
@@ -172,7 +180,7 @@ Deno.test("forecast: replaces no machine for a new image with onImageChange InPl
   const answer = plan({ pool, rules: { onImageChange: "InPlace" } });
   deepEqual([names(answer), answer.seconds, answer.machines], [[[]], null, 3]);
   match(answer.blocked[0] ?? "", /no machine is replaced for image .*NodePools/);
-  // Machines are replaced if the image is the same, or with any other value of onImageChange.
+  // InPlace does not prevent a replacement for a change without a new image, and ReplaceIfRefused prevents none.
   const same = members("old", [3, "Ready", { image: desired.image }]);
   deepEqual(names(plan({ pool: same, rules: { onImageChange: "InPlace" } })), names(plan({ pool: same })));
   deepEqual(names(plan({ pool, rules: { onImageChange: "ReplaceIfRefused" } })), names(plan({ pool })));

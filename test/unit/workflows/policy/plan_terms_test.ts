@@ -34,7 +34,7 @@ for (const [what, rules] of Object.entries(changes)) {
   });
 }
 
-Deno.test("planTerms: changes when the template changes, or when there is no room for new machines", () => {
+Deno.test("planTerms: changes when the template changes, or when surge becomes 0", () => {
   notEqual(termsOf({ ...desired, templateHash: "another" }, defaultRules).hash, terms.hash);
   notEqual(termsOf({ ...desired, surge: 0 }, defaultRules).hash, terms.hash);
 });

@@ -14,7 +14,7 @@ function taskOf(kind: Task["kind"], subject = "a", templateHash = "new"): Task {
   return { kind, subject, templateHash, step, since: 1000, until: 2000, attempt: 0, blockers: [], doubt: "" };
 }
 
-/** A run with one machine in each state, and with rules of which only `maxFailed` matters. */
+/** A run in which machine "a" boots, "b" drains and "c" is updated; of its rules, these tests need only `maxFailed`. */
 function running(maxFailed = 1): Rollout {
   return openRun({
     target: { desired, rules: { maxFailed } as Rules },
@@ -61,7 +61,7 @@ Deno.test("apply: FailedForGood records the machine as failed and quarantines it
   deepEqual(reasonsOf(rollout), ["Quarantined", "JoinAttemptsExhausted"]);
 });
 
-Deno.test("apply: Dropped does not count a machine of an abandoned change as a failure of the desired one", () => {
+Deno.test("apply: Dropped does not count a machine of an abandoned change as a failure of the desired change", () => {
   const rollout = after(running(), taskOf("join", "a", "old"), { is: "Dropped" });
   deepEqual([rollout.machines.booting, rollout.machines.failures, rollout.memory.quarantine], [{}, 0, []]);
 });
@@ -108,7 +108,7 @@ Deno.test("apply: records the progress of an update in place for the next run of
   deepEqual(rollout.machines.updating["c"], { since: 1000, templateHash: "new", image: "i", ...marks });
 });
 
-Deno.test("apply: Out keeps the slot of a machine whose update failed, and Ended gives it back", () => {
+Deno.test("apply: Out keeps the slot of a machine whose update failed, and Ended releases the slot", () => {
   const out = after(running(), taskOf("update", "c"), { is: "Out" });
   const ended = after(running(), taskOf("update", "c"), { is: "Ended" });
   deepEqual([out.machines.updating["c"]?.isOut, ended.machines.updating], [true, {}]);
@@ -130,7 +130,7 @@ Deno.test("apply: Updated ends the update of a machine and records it like a joi
   deepEqual(records.joins.map(({ machine, image }) => [machine, image]), [["c", "i"]]);
 });
 
-Deno.test("fault E14 apply: RepairDropped removes the machine from the repaired machines, so that none is admitted for it", () => {
+Deno.test("fault E14 apply: RepairDropped removes the machine from the repaired machines, so that no new machine is admitted in its place", () => {
   const task = taskOf("repair", "ill");
   const rollout = after(running(), taskOf("repair", "other"), { is: "RepairOrdered" });
   after(rollout, task, { is: "RepairOrdered" });

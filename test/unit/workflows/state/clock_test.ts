@@ -54,7 +54,7 @@ Deno.test("fault E2 startClocks: extends the deadlines of machines whose task ha
   deepEqual([ages, run.tasks.idle], [[2, 10], {}]);
 });
 
-Deno.test("fault E2 stopClocks: stops the clock of each machine or wave without a task, and keeps the time of those that had stopped before", () => {
+Deno.test("fault E2 stopClocks: stops the clock of each machine or wave without a task, and does not change the time of a clock that had stopped before", () => {
   const draining = { since: 1, templateHash: "t", image: "i", kubelet: "k" };
   const run = openRun({
     machines: { booting: { a: { since: 1, attempt: 0 } }, draining: { b: draining, c: draining } },

@@ -33,7 +33,7 @@ for (const { what, say, behind } of said) {
   });
 }
 
-Deno.test("isBehind: returns true when the reconcile read nothing", () => {
+Deno.test("isBehind: returns true when the reconcile did not read the desired state", () => {
   const loop = openLoop(freshLoop(), 0);
   stir(loop, "g2");
   equal(isBehind(loop, undefined), true);

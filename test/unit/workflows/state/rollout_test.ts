@@ -9,7 +9,7 @@ import { openRun } from "../../../support/open_run.ts";
 const join = { machine: "b", node: "node-b", image: "i", kubelet: "k" };
 const replacement = { machine: "a", replacedBy: "b", image: "i", kubelet: "k", drainedSeconds: 1 };
 
-Deno.test("openRollout: starts empty, and must recall earlier state, when the chain has no previous run", () => {
+Deno.test("openRollout: without a previous run of the chain, starts empty and has yet to recall earlier state from the Rollout", () => {
   const rollout = openRun();
   const { target, people, memory, waves, machines, records } = carriedState(rollout);
   equal(Math.abs(Date.now() - target.startedAt) < 10_000, true);
@@ -18,11 +18,11 @@ Deno.test("openRollout: starts empty, and must recall earlier state, when the ch
   equal(rollout.memory.recalled, false);
 });
 
-Deno.test("openRollout: does not recall earlier state after a run of the same chain", () => {
+Deno.test("openRollout: does not have to recall earlier state when a previous run of the chain passed it on", () => {
   equal(openRun({}, carriedNow).memory.recalled, true);
 });
 
-Deno.test("beginChange: resets the counters, but keeps those of the abandoned change during a rollback", () => {
+Deno.test("beginChange: resets the counters at a new change, but keeps those of the abandoned change when a rollback begins", () => {
   const { memory } = carriedNow;
   const rollout = openRun({}, { ...carriedNow, memory: { ...memory, rollback: null } });
   beginChange(rollout, { specHash: "s3", templateHash: "t3" });
