@@ -4,31 +4,35 @@ import { ApplicationFailure, CancelledFailure } from "@temporalio/common";
 import { bug } from "./failures.ts";
 
 /**
- * The attempt whose internal error is final; earlier attempts are retried, because another worker may succeed if this
- * one is short of memory.
+ * Number of the attempt whose internal error is not retried any more. Earlier attempts are retried, because another
+ * Temporal worker may succeed if this one is short of memory.
  */
 const triesAtMost = 4;
 
 type Step = (input: never) => Promise<unknown>;
 
 /**
- * Returns the same steps, in which an error that is not one of `failures.ts` becomes an internal error, which is
- * retried only a few times.
+ * Returns the same activities, wrapped: an error that no function of `failures.ts` created becomes an internal error,
+ * which Temporal retries only a few times.
  */
 export function withBugsSorted<Steps extends Record<keyof Steps, Step>>(steps: Steps): Steps {
   const sorted = Object.entries<Step>(steps).map(([name, step]): [string, Step] => [name, async (input) => {
     try {
       return await step(input);
     } catch (error) {
-      throw isSorted(error) ? error : bug(name, placeOf(error), Context.current().info.attempt >= triesAtMost);
+      const { info, cancellationSignal: { aborted } } = Context.current();
+      if (isSorted(error, aborted)) throw error;
+      // An error after a cancellation may be its effect, and then another attempt may succeed.
+      throw bug(name, placeOf(error), !aborted && info.attempt >= triesAtMost);
     }
   }]);
   return Object.fromEntries(sorted) as Steps;
 }
 
-function isSorted(error: unknown): boolean {
+function isSorted(error: unknown, isCancelled: boolean): boolean {
   if (error instanceof ApplicationFailure || error instanceof CancelledFailure) return true;
-  return Context.current().cancellationSignal.aborted; // the activity was cancelled, so its result is not used
+  // Temporal's SDK reports only these errors as a cancellation, without their message; it sends any other error whole.
+  return isCancelled && error instanceof Error && error.name === "AbortError";
 }
 
 /** Returns the class of an error and where it was thrown; its message may quote secret data and is left out. */

@@ -86,7 +86,10 @@ export class Cloud {
    */
   async driver(): Promise<Driver> {
     if (!this.#open) {
-      throw refused("CloudRefused", "Failed to read scaling groups: no cloud is configured; set --cloud");
+      throw refused(
+        "CloudRefused",
+        "Failed to read scaling groups: no cloud is configured; set --cloud for Ostler's processes (docs/how-to/scaling-groups.md)",
+      );
     }
     this.#driver ??= this.#open();
     try {

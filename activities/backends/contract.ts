@@ -31,6 +31,7 @@ import type {
   Published,
   Relieved,
   RelieveOrder,
+  RestoreOrder,
   TemplateStamp,
 } from "../../workflows/contracts/mod.ts";
 import type { ConfigSource } from "../config/read_profile.ts";
@@ -59,13 +60,13 @@ export interface Backend {
    * Returns the object that the Rollout and Events of a pool are about; undefined if it was deleted. Writes nothing.
    */
   subject(pool: PoolRef): Promise<Subject | undefined>;
-  /** Reads the desired state, or that the pool is being deleted or was deleted. Writes nothing. */
+  /** Returns the desired state of a pool, or that the pool is being deleted or was deleted. Writes nothing. */
   wanted(pool: PoolRef, question: WantedQuestion): Promise<Wanted>;
-  /** Reads the pool's own machines, not others with its labels; for a deleted pool, throws Moot or returns none. */
+  /** Reads the machines that the pool owns, not all with its labels. Throws Moot or returns none for a deleted pool. */
   observe(pool: PoolRef): Promise<Observation>;
-  /** Reads a machine as the planner sees it, even one of another pool; undefined if it was deleted. Writes nothing. */
+  /** Reads a machine as the rollout planner sees it, even of another pool; undefined if deleted. Writes nothing. */
   member(member: MemberRef): Promise<Member | undefined>;
-  /** Reads the progress of a machine, even one of another pool; undefined if it was deleted. Writes nothing. */
+  /** Reads the progress of a machine, even a machine of another pool; undefined if it was deleted. Writes nothing. */
   state(member: MemberRef): Promise<MachineState | undefined>;
   /**
    * If the pool owns the machine and `node` is the machine's node, returns whether the pool rolls control planes;
@@ -74,15 +75,16 @@ export interface Backend {
   owns(member: MemberRef & { node: string }): Promise<{ rollsControlPlanes: boolean } | undefined>;
   /**
    * Removes mark and hold of a machine and the cordon of its node. A machine that is being deleted stays unchanged, so
-   * that it runs on while it is held. With `release`, such a machine loses its hold too, and its controller then drains
-   * and deletes it by its own rules.
+   * that its hold still delays the deletion. With `release`, such a machine loses its hold, and its controller then
+   * drains and deletes it by the controller's own rules.
    */
   spare(member: MemberRef & { release?: boolean }): Promise<void>;
   /** Removes marks, holds and cordons of all machines of a pool that is being deleted, whichever pool owns them now. */
   releaseAll(pool: PoolRef): Promise<void>;
   /**
-   * Makes the last good template and profile the desired ones; returns whether this changed anything. Throws Refused
-   * (LastGoodMissing) if no last good revision is recorded.
+   * Makes the last good template and profile the desired ones; returns whether this changed anything. Changes nothing
+   * if the order names a bad change and another one is desired by now. Throws Refused (LastGoodMissing) if no last good
+   * revision is recorded.
    */
   restore(order: RestoreOrder, place: ProfilePlace): Promise<{ changed: boolean }>;
 
@@ -95,7 +97,7 @@ export interface Backend {
 
   /** Watches all pools of the backend from `start` on. */
   watchAll(deps: WatchDeps): PoolSource;
-  /** Reports to a waiting activity: changes of the desired state, and that the controller has observed the state. */
+  /** Reports to a waiting activity that the desired state has changed, or that the controller has observed it. */
   newsOfWanted(pool: PoolRef): News;
   /** Reports to a waiting activity: changes of a pool, its machines, and the nodes named by `nodes()`. */
   newsOfPool(pool: PoolRef, nodes: () => ReadonlySet<string>): News;
@@ -107,12 +109,12 @@ export interface Backend {
   /** Sets what new machines boot; undefined for machines that boot with a config and secrets published by Ostler. */
   readonly boots: Boots | undefined;
   /**
-   * Returns whether the node that a machine names is certainly the machine's own, or belongs to another machine, or
-   * whether this is unclear; Own for a deleted machine. The field is undefined for a backend whose machines never name
-   * the node of another machine.
+   * Returns whether the node that a machine names belongs to this machine (Own), certainly belongs to another machine
+   * (Foreign), or may belong to either (Unclear); Own for a deleted machine. The field is undefined for a backend whose
+   * machines never name the node of another machine.
    */
   readonly standing: ((member: MemberRef) => Promise<NodeStanding>) | undefined;
-  /** Watches the templates of pools; undefined for a backend that observes every change at once. */
+  /** Watches the templates of pools; undefined for a backend that observes every change immediately. */
   readonly templates: TemplateWatch | undefined;
   /**
    * Completes a machine whose node is Ready, before the machine counts as joined. Resolves to what the machine still
@@ -127,22 +129,27 @@ export interface Backend {
   readonly relieve: ((order: RelieveMember) => Promise<Relieved>) | undefined;
   /**
    * Repeats the deletion of a released or replaced machine; resolves to what is left of it, and to undefined once it is
-   * deleted. The field is undefined for a backend that needs the order only once: `state` then shows what is left.
+   * deleted. The field is undefined for a backend that orders each deletion only once; `state` then shows what is left.
    */
   readonly seeOff: ((member: MemberRef) => Promise<MachineState | undefined>) | undefined;
   /**
    * Writes a digest of the config (the stamp) into the template, so that a changed config changes the template and
-   * machines are replaced. A repeated order changes nothing. Resolves to the stamp; to undefined for a deleted pool.
+   * machines are replaced. A repeated call changes nothing. Resolves to the stamp; to undefined for a deleted pool.
    */
   readonly stamp: ((stamp: TemplateStamp) => Promise<string | undefined>) | undefined;
   /**
    * Keeps a new image in the pool's template from replacing machines, if NodePools update their nodes in place. The
-   * field is undefined for a backend that cannot keep machines.
+   * field is undefined for a backend that cannot do this.
    */
   readonly keep: ((pool: PoolRef, findStray: FindStray) => Promise<Keeping>) | undefined;
   /**
-   * Returns an object that wakes the controller if it misses a change in a wait that begins at `now` (epoch ms). The
-   * field is undefined for a backend whose controller misses no change.
+   * Lets the pool use a change again that `restore` replaced, if it is one of these (`specHash`). The field is undefined
+   * for a backend that stores nothing beside the Rollout after it has restored the last good revision.
+   */
+  readonly endPin: ((pool: PoolRef, specHashes: readonly string[]) => Promise<void>) | undefined;
+  /**
+   * Returns an object that makes the controller reconcile if it misses a change during a wait that begins at `now`
+   * (epoch ms). The field is undefined for a backend whose controller misses no change.
    */
   readonly waker: ((pool: PoolRef, now: number) => Waker) | undefined;
 }
@@ -152,7 +159,7 @@ export type With<Ability extends keyof Backend> =
   & Backend
   & { readonly [Each in Ability]: NonNullable<Backend[Each]> };
 
-/** One machine of a pool, by the name that the planner has for it. */
+/** One machine of a pool, by the ID that the rollout planner uses (`Member.id`). */
 export interface MemberRef {
   pool: PoolRef;
   machine: string;
@@ -162,9 +169,7 @@ export interface MemberRef {
 export interface Orders {
   /** Lets a held new machine boot; does nothing if Ostler does not hold it. Throws Moot for a deleted machine. */
   admit(order: AdmitOrder): Promise<void>;
-  /**
-   * Has the controller delete this machine next, but wait for Ostler before that. Throws Moot for a deleted machine.
-   */
+  /** Makes the controller delete this machine next, but not before `release`. Throws Moot for a deleted machine. */
   choose(member: MemberRef): Promise<void>;
   /** Releases a chosen machine that is being deleted and was drained, without a second drain of `node`. */
   release(member: MemberRef & { node?: string }): Promise<void>;
@@ -188,7 +193,7 @@ export interface BootOrder {
 
 /** Sets what new machines boot, if the controller or the cloud stores that itself. */
 export interface Boots {
-  /** Sets the pool to boot the desired revision. */
+  /** Makes new machines of the pool boot the desired revision. */
   publish(order: BootOrder): Promise<Published>;
   /** Removes Ostler's finalizer from the object of a pool; called once the pool's machines are released. */
   letGo(pool: PoolRef): Promise<void>;
@@ -267,25 +272,18 @@ export interface MachineState {
   object: { kind: string; namespace: string; name: string };
 }
 
-/** A rollback order. */
-export interface RestoreOrder {
-  pool: PoolRef;
-  by: string;
-  reason: string;
-}
-
 /** Returns the first of these nodes that does not exist, or that no NodePool or several select; undefined if none. */
 export type FindStray = (nodes: readonly string[]) => Promise<string | undefined>;
 
-/** Wakes a controller that has not noticed a change, during one wait. */
+/** Makes a controller that misses a change reconcile; one object serves one wait. */
 export interface Waker {
   /** Returns the time (epoch ms) of the next read, if the controller may have missed a change; otherwise Infinity. */
   lookBy(members: readonly Member[]): number;
-  /** Wakes the controller if it was late at the previous read too; does nothing otherwise. `now` is epoch ms. */
+  /** Makes the controller reconcile if it missed a change at this read and at the previous one; `now` is epoch ms. */
   wake(seen: Observation, now: number): Promise<void>;
 }
 
-/** Watches the objects that show whether a template is observed, so that the answer needs no request. */
+/** Watches the objects that show whether a template is observed, so that no request to the API server is needed. */
 interface TemplateWatch {
   /** Begins to watch, so that the first change after an idle period needs no more requests than later changes. */
   begin(): void;
@@ -298,7 +296,7 @@ interface TemplateWatch {
 export interface WatchDeps extends ProfilePlace {
   /** Called at the start with the key of each pool, and later with the key of each pool that may have changed. */
   onChange: (key: string) => void;
-  /** Whether a cloud is set, so that machines of scaling groups can be repaired. */
+  /** Whether a cloud is configured, so that machines of scaling groups can be repaired. */
   hasCloud: boolean;
   log: Pick<Logger, "warn">;
   /** Ends the watches when it aborts. */
@@ -324,7 +322,7 @@ export interface AllPools extends PoolSource {
 export interface PoolFacts {
   pool: PoolRef;
   generation: number;
-  /** Whether the controller has observed this generation, or the pool is being deleted. */
+  /** Whether the pool's controller has observed `generation`, or the pool is being deleted. */
   isNumbered: boolean;
   /** A text that changes with anything that a rollout depends on. */
   observed: string;
@@ -345,7 +343,7 @@ export interface IllCondition {
 
 // Machines of nodes, whichever backend made them.
 
-/** A machine that may be about to become a node. */
+/** A machine whose node may be about to register. */
 export interface Newcomer {
   /** The pool that the machine names, and the UID of that pool's object; missing for a machine without a pool. */
   pool?: PoolRef;
@@ -372,7 +370,7 @@ export interface Makers {
 
 // Nodes that are updated in place.
 
-/** Runs an order on its node; returns an outcome also if the node does not answer. */
+/** Runs an order for the OS on the node that the order names; returns an outcome even if the node does not answer. */
 export type GiveOrder = (order: OsOrder) => Promise<OsOutcome>;
 
 /** A client of the FleetLock protocol, as it names itself. */

@@ -33,7 +33,7 @@ interface Asked<T> {
   method?: Method;
   body?: object;
   schema: z.ZodType<T>;
-  /** Completes "Failed to …". */
+  /** The action, in the words that follow "Failed to" in an error message. */
   attempt: string;
 }
 
@@ -119,7 +119,7 @@ async function ensureListed(
   const others = lost.filter((key) => key !== "image").map((key) => `"${key}"`);
   throw refused(
     "CloudRefused",
-    `Failed to ${attempt}: the new template also differs in ${others.join(", ") || "its image"}`,
+    `Failed to ${attempt}: the new template differs from the requested one in ${others.join(", ") || "its image"}`,
   );
 }
 

@@ -101,9 +101,9 @@ async function deleteSecrets(kube: Cluster, pool: PoolRef, isOurs: IsOurs): Prom
 }
 
 /**
- * Deletes the service account of the pool's machines, which revokes its tokens at once, with its permissions and the
- * boot report; does nothing if `isOurs` rejects the annotations of an existing account. The annotations of the boot
- * report are not evaluated, because machines can write them.
+ * Deletes the service account of the pool's machines, its permissions, and the boot report; this immediately revokes
+ * the account's tokens. Does nothing if `isOurs` rejects the annotations of an existing account. The annotations of the
+ * boot report are not evaluated, because machines can write them.
  */
 export async function deleteIdentity(kube: Cluster, pool: PoolRef, isOurs: IsOurs): Promise<void> {
   const { identity } = namesOf(pool);
@@ -139,7 +139,7 @@ export async function ensureFinalizer(kube: Cluster, pool: PoolRef, { metadata }
   const add = (finalizers: string[]): string[] =>
     finalizers.includes(finalizer) ? finalizers : [...finalizers, finalizer];
   if (await tryToWrite(kube, { pool, metadata, change: add })) return;
-  // The MachineDeployment was modified or deleted since it was read.
+  // The write failed because the MachineDeployment was modified or deleted since it was read.
   const deployment = await ifFound(readObject(kube, machineDeployments, pool));
   if (deployment && deployment.metadata.uid === metadata.uid) {
     await write(kube, { pool, metadata: deployment.metadata, change: add });
@@ -148,7 +148,7 @@ export async function ensureFinalizer(kube: Cluster, pool: PoolRef, { metadata }
   const state = deployment
     ? "the MachineDeployment was deleted, and another one has its name now"
     : "the MachineDeployment was deleted";
-  throw moot("GenerationStale", `Failed to publish the config of "${ownerOf(pool)}": ${state}`);
+  throw moot("GenerationStale", `Failed to add a finalizer to MachineDeployment "${ownerOf(pool)}": ${state}`);
 }
 
 async function tryToWrite(kube: Cluster, edit: Edit): Promise<boolean> {

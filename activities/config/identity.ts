@@ -50,7 +50,7 @@ function metadataOf(pool: PoolRef): IdentityMetadata {
   return { name: namesOf(pool).identity, namespace: secretsNamespace, annotations };
 }
 
-/** Returns the SHA-256 of the permissions of the service account, in hex: another digest means other permissions. */
+/** Returns the SHA-256 of the permissions of the service account, in hex; it changes when the permissions change. */
 export function identityDigest({ pool, isEdge }: IdentityOrder): string {
   return createHash("sha256").update(JSON.stringify(rulesFor(namesOf(pool), isEdge))).digest("hex");
 }
@@ -102,21 +102,21 @@ export function claim(pool: PoolRef, what: string, annotations: Record<string, s
   );
 }
 
-// Pools of different clusters may have the same name; in the management cluster only this mark distinguishes their
-// configs. An owner reference would point at an object in another cluster, and the garbage collector deletes objects
-// whose owner it does not find.
+// A management cluster may contain configs for pools of several clusters, and these pools may have the same name; only
+// this annotation distinguishes their configs. An owner reference would point at an object in another cluster, and the
+// garbage collector deletes objects whose owner it does not find.
 
 /** On configs in a management cluster: the UID of kube-system in the cluster with the pools. */
 export const clusterAnnotation = "ostler.dev/cluster-uid";
 
 type Annotations = Record<string, string> | undefined;
 
-/** Returns the annotation that names the cluster of the pools on their configs; empty without a management cluster. */
+/** Returns the annotation for configs that names the cluster of their pools; empty without a management cluster. */
 export async function clusterMark(kube: Cluster): Promise<Record<string, string>> {
   return kube.management ? { [clusterAnnotation]: await uidOf(kube) } : {};
 }
 
-/** Returns whether a config may belong to this cluster: its mark names this cluster, or is absent. */
+/** Returns whether a config may belong to this cluster: its annotation names this cluster, or is absent. */
 export async function isOfThisCluster(kube: Cluster, annotations: Annotations): Promise<boolean> {
   const mark = annotations?.[clusterAnnotation];
   return mark === undefined || mark === await uidOf(kube);
@@ -130,7 +130,7 @@ export async function claimForCluster(kube: Cluster, what: string, annotations: 
   }"`;
   throw refused(
     "NameCollision",
-    `Failed to publish ${what}: it belongs to ${owner}; give each cluster its own --namespace, or delete the configs of a cluster that was removed`,
+    `Failed to publish ${what}: it belongs to ${owner}; use a different --namespace for the Ostler of each cluster, or delete the configs if that cluster was removed`,
   );
 }
 

@@ -13,7 +13,6 @@ interface TokenOwners {
   ids: string[];
 }
 
-const accountTokens = /eyJ[\w-]+\.[\w-]+\.[\w-]+/g;
 const encodedFiles = /[A-Za-z0-9+/]{32,}={0,2}/g;
 /** Maximum number of base64 layers around a file. */
 const layers = 3;
@@ -66,11 +65,31 @@ export function withToken(
   return { text: exchange(text, exchangeOne), exchanged };
 }
 
+const words = /[\w.-]+/g;
+
+// Replaces each token of a service account. The text is divided without a search for whole tokens, because a regular
+// expression for a token would read a long word again from each "eyJ" in it, and the user chooses parts of the text.
+function exchangeAccountTokens(text: string, by: (token: string) => string): string {
+  return text.replaceAll(words, (word) => word.includes("eyJ") ? exchangeInWord(word.split("."), by) : word);
+}
+
+function exchangeInWord(parts: readonly string[], by: (token: string) => string): string {
+  const done: string[] = [];
+  for (let nth = 0; nth < parts.length;) {
+    const [first = "", payload = "", signature = ""] = parts.slice(nth, nth + 3);
+    const start = first.indexOf("eyJ");
+    const isToken = start >= 0 && start + 3 < first.length && payload !== "" && signature !== "";
+    done.push(isToken ? first.slice(0, start) + by(`${first.slice(start)}.${payload}.${signature}`) : first);
+    nth += isToken ? 3 : 1;
+  }
+  return done.join(".");
+}
+
 // A token may be preceded by an encoded character of a URL, such as %20.
 const bootstrapTokens = /(?<=^|[^A-Za-z0-9.]|%[0-9A-F]{2})[a-z0-9]{6}\.[a-z0-9]{16}(?![A-Za-z0-9])/g;
 
 function exchange(text: string, by: (token: string) => string, layer = 0): string {
-  const plain = text.replaceAll(accountTokens, by).replaceAll(bootstrapTokens, by);
+  const plain = exchangeAccountTokens(text, by).replaceAll(bootstrapTokens, by);
   if (layer === layers) return plain;
   return plain.replaceAll(encodedFiles, (encoded) => {
     // Latin-1 preserves every byte, whatever the encoding of the file is.

@@ -4,6 +4,7 @@
  * kubeconfig is created, because its content does not depend on the profile.
  */
 import type { Cluster } from "../cluster.ts";
+import { ApplicationFailure } from "@temporalio/common";
 import { bootstrapKubeconfig, machineCluster, namesOf } from "../../profiles/mod.ts";
 import type { DuePool, PoolRef, Renewal, Rest } from "../../workflows/contracts/mod.ts";
 import { missing, moot } from "../failures.ts";
@@ -203,7 +204,7 @@ export function listDuePools(
     let next = after;
     do {
       const page = await readPage(reader.kube, next);
-      const due = page.items.filter(isDue).map((rollout) => duePool(reader, rollout));
+      const due = page.items.filter(isDue).map((rollout) => duePoolOrInvalid(reader, rollout));
       pools.push(...(await Promise.all(due)).filter((pool) => pool !== undefined));
       next = page.next;
     } while (next !== undefined && pools.length < enough);
@@ -225,6 +226,18 @@ function isDue({ status }: RolloutObject): boolean {
   return Date.parse(status?.credentials?.renewAt ?? "") <= Date.now();
 }
 
+// Returns a pool with an invalid object as one that needs a rollout, which reports what is invalid, because one pool must
+// not stop the renewal of all others.
+async function duePoolOrInvalid(reader: PoolReader, rollout: RolloutObject): Promise<DuePool | undefined> {
+  const { namespace, name } = rollout.metadata;
+  try {
+    return await attempting(`read the pool "${namespace}/${name}"`, () => duePool(reader, rollout));
+  } catch (error) {
+    if (error instanceof ApplicationFailure && error.nonRetryable) return { namespace, name, publishOnly: false };
+    throw error;
+  }
+}
+
 /**
  * Returns the pool of a Rollout, and how to renew its credentials. For a pool that has not converged, returns undefined
  * if its MachineDeployment is deleted, is being deleted, or has no profile any more.
@@ -240,12 +253,14 @@ async function duePool(
   const deployment = await ifFound(readObject(kube, machineDeployments, { namespace, name }));
   const ref = deployment && profileRef(deployment, profileNamespace);
   if (!ref || deployment.metadata.deletionTimestamp) return undefined;
-  // After an abort that restored the last good template, which is in `left`, the pool desires what its machines run, so
-  // a normal rollout may follow. After a cancellation `left` may be an earlier rollback, or the cancelled one: the pool
-  // can still desire the cancelled change, so only its credentials are renewed.
+  // After an abort that restored the last good template (recorded in `left`), the MachineDeployment desires what its
+  // machines run, so a normal rollout may follow. After a cancellation, `left` may record an earlier rollback, or the
+  // cancelled rollback: the MachineDeployment can still desire the cancelled change, so only its credentials are
+  // renewed.
   const isRestored = status?.["reason"] === "Aborted" && Boolean(status["left"]);
   if (status?.phase !== "Aborted" || isRestored) return { namespace, name, publishOnly: false };
-  // If the desired state has changed since the abort, a normal rollout must run, or the change would be lost.
+  // If the desired state has changed since the abort or cancellation, a normal rollout must run, or the change would be
+  // lost.
   const observed = observedOf(deployment, lineState(await readProfileLine(kube, ref)));
   return { namespace, name, publishOnly: status.observed === observed };
 }

@@ -1,4 +1,4 @@
-/** One gate over many evaluations: how often it is evaluated, when a breach counts, and the final verdict. */
+/** Evaluates one gate many times: decides when it is due, when false measurements fail it, and what its verdict is. */
 import { ApplicationFailure } from "@temporalio/common";
 import type { Check, FailureType, GateVerdict } from "../../workflows/contracts/mod.ts";
 import { attempting, ifFound, statusOf } from "../kube/status.ts";
@@ -67,8 +67,8 @@ export function isLost({ last, measured, deadline }: AskedGate): boolean {
 }
 
 /**
- * Returns the verdict of a gate. A gate whose last measurement was false is Inconclusive, and Failed once its timeout
- * has ended (`isOver`).
+ * Returns the verdict of a gate. A gate whose last measurement was false is Inconclusive until its timeout has ended
+ * (`isOver`), and Failed from then on.
  */
 export function verdictOf({ subject, last, measured }: AskedGate, isOver: boolean): GateVerdict {
   const verdict = (outcome: GateVerdict["outcome"], message: string): GateVerdict => ({
@@ -95,18 +95,19 @@ function paceOf({ gate, machine }: Subject, pace: Pace): number {
   return machine === undefined ? pace.wave : pace.machine;
 }
 
-/** Types of failures that leave a gate not measured: the API server does not answer, or denies the read. */
-const unmeasured: readonly (string | null | undefined)[] = ["ApiUnavailable", "AccessDenied"] satisfies FailureType[];
+// Evaluates the gate. Returns Unknown if the API server denies the evaluation. Throws every other failure: one of an
+// invalid request because such a gate can never be measured, and one of an unavailable API server because the time
+// without answers must not count as time of the gate.
+function look(subject: Subject): Promise<Finding> {
+  const attempt = `evaluate gate "${subject.gate.name}" of "${subject.pool.name}"`;
+  return orUnknown("AccessDenied", attempting(attempt, () => measure(subject)));
+}
 
-// Returns Unknown for the failures in `unmeasured`. Throws all others, for example that the request is invalid: such a
-// gate can never be measured.
-async function look(subject: Subject): Promise<Finding> {
+async function orUnknown(type: FailureType, work: Promise<Finding>): Promise<Finding> {
   try {
-    return await attempting(`evaluate gate "${subject.gate.name}" of "${subject.pool.name}"`, () => measure(subject));
+    return await work;
   } catch (error) {
-    if (error instanceof ApplicationFailure && unmeasured.includes(error.type)) {
-      return { state: "Unknown", message: error.message };
-    }
+    if (error instanceof ApplicationFailure && error.type === type) return { state: "Unknown", message: error.message };
     throw error;
   }
 }
@@ -217,7 +218,7 @@ async function lookAtJob(subject: Subject, check: JobCheck): Promise<Finding> {
   const job = await ifFound(readObject(subject.kube, jobs, name));
   if (!job) return await start(subject, check);
   if (job.metadata.annotations?.[gateKeyAnnotation] !== gateKey(subject)) {
-    throw refused("NameCollision", `Failed to use Job "${nameOf(name)}": it belongs to another gate`);
+    throw refused("NameCollision", `Failed to use Job "${nameOf(name)}": the Job was not created for this gate`);
   }
   return judgeJob(job);
 }
@@ -228,11 +229,16 @@ async function start({ kube, ...subject }: Subject, check: JobCheck): Promise<Fi
   );
   if (!cronJob) return { state: "Unknown", message: `CronJob "${check.namespace}/${check.cronJob}" does not exist` };
   const body = jobFor({ kube, ...subject }, cronJob);
-  await createOnce(kube, body);
-  return { state: "Unknown", message: `Job "${nameOf(body.metadata)}" was started, wanted Complete` };
+  const job = `Job "${nameOf(body.metadata)}"`;
+  const creation = attempting(`create ${job}`, async (): Promise<Finding> => {
+    await createOnce(kube, body);
+    return { state: "Unknown", message: `${job} was started, wanted Complete` };
+  });
+  // The API server has just answered reads, so a failure may be that of an admission webhook, and may last.
+  return await orUnknown("ApiUnavailable", creation);
 }
 
-// Another attempt of the same evaluation may have created the Job first, which is a 409.
+// Creates a Job. Ignores a 409, because another attempt of the same evaluation may have created the Job first.
 async function createOnce(kube: Kube, body: ReturnType<typeof jobFor>): Promise<void> {
   try {
     await createObject(kube, jobs, body);

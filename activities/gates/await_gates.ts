@@ -7,13 +7,14 @@ import type { GateQuestion, GateVerdict, PoolRef, Unseen } from "../../workflows
 import { backendOf } from "../backends/registry.ts";
 import { moot } from "../failures.ts";
 import { poll } from "../kube/polling.ts";
+import { sideBySide } from "../kube/status.ts";
 import { isLost, lookAgain, newlyAsked, verdictOf } from "./asked_gate.ts";
 import type { AskedGate, Pace } from "./asked_gate.ts";
 import type { MetricsAccess } from "./prometheus_query.ts";
 
 /** The pace of evaluating gates, in milliseconds. */
 export interface Patience extends Pace {
-  /** Time to evaluate if the deadline had passed before the first evaluation, as after an outage. */
+  /** Time for evaluations if the deadline has already passed when they begin, for example after an outage. */
   grace: number;
 }
 
@@ -28,8 +29,9 @@ interface GateManner {
 
 /**
  * Returns one verdict per gate. When the time ends, a gate whose last measurement was false has Failed, and a gate that
- * could not be measured is Inconclusive. When one gate fails earlier, the other gates that are not true yet are
- * Inconclusive. Throws Moot (MachineGone) if the machine was deleted.
+ * could not be measured is Inconclusive. When one gate fails earlier, the evaluation of all gates ends, and the other
+ * gates that are not true yet are Inconclusive. Returns Unseen after a time in which the API server was unavailable,
+ * unless all gates are true. Throws Moot (MachineGone) if the machine was deleted.
  */
 export function awaitGates(
   kube: Cluster,
@@ -67,7 +69,7 @@ async function look(
   { kube, question, until, patience }: Asking,
 ): Promise<{ answer: GateVerdict[] } | { missing: string }> {
   await assureMachine(kube, question);
-  await Promise.all(asked.map((gate) => lookAgain(gate, patience)));
+  await sideBySide(...asked.map((gate) => lookAgain(gate, patience)));
   const isOver = Date.now() >= until;
   const isDecided = asked.every(({ last }) => last.state === "True") || asked.some(isLost);
   if (isOver || isDecided) return { answer: asked.map((gate) => verdictOf(gate, isOver || isLost(gate))) };
@@ -86,7 +88,7 @@ async function assureMachine(kube: Cluster, { pool, machine }: GateQuestion): Pr
 }
 
 async function isMachineGone(kube: Cluster, pool: PoolRef, machine: string): Promise<boolean> {
-  // If the machine cannot be read, the evaluation continues, and the gates report why they cannot be measured.
+  // If the machine cannot be read, the evaluation continues, because its gates may not need the API server.
   return await backendOf(kube, pool).state({ pool, machine }).then((state) => state === undefined, () => false);
 }
 

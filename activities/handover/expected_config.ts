@@ -18,7 +18,7 @@ import { profileLine } from "../config/profile_line.ts";
 import { configs, machineDeployments, type OsProfileObject, profiles, readObject } from "../kube/resources.ts";
 import { ifFound } from "../kube/status.ts";
 import { listEach } from "./listing.ts";
-import { installedAnnotation } from "./names.ts";
+import { fateOfDefault } from "../config/default_profiles.ts";
 
 /** The profiles as they are once Ostler has started, by "namespace/name". */
 type ExpectedProfiles = ReadonlyMap<string, OsProfileObject>;
@@ -60,12 +60,12 @@ const Phase = z.looseObject({
 
 const Published = z.object({ spec: z.looseObject({ bootstrapConfig: Phase, provisioningConfig: Phase }) });
 
-/** Namespace whose Secrets and ConfigMaps a worker may read without the chart's `rbac.providerReferences`. */
+/** Namespace whose Secrets and ConfigMaps Ostler's worker can read without the chart's `rbac.providerReferences`. */
 const freeNamespace = "kube-system";
 
 /**
- * Reads all profiles as they are after the controller has installed Ostler's default profiles: a missing one is added,
- * and an existing one is replaced if Ostler did not install it and its version is another. With `isKept`, returns the
+ * Reads all profiles, and returns them as they will be once the controller has installed Ostler's default profiles.
+ * Adds each missing default profile, and replaces existing ones as `fateOfDefault` decides. With `isKept`, returns the
  * existing profiles unchanged.
  */
 export async function readExpectedProfiles(
@@ -78,10 +78,8 @@ export async function readExpectedProfiles(
   for (const { metadata: { name }, spec } of await defaultProfiles()) {
     const key = `${profileNamespace}/${name}`;
     const existing = known.get(key);
-    const isStaying = existing?.metadata.annotations?.[installedAnnotation] !== undefined ||
-      (existing?.spec as { version?: unknown } | undefined)?.version === spec.version;
-    if (isStaying) continue;
-    // UID and resource version are the key under which the parsed profile is cached for all pools.
+    if (fateOfDefault(existing, spec.version) !== "Install") continue;
+    // Invents a UID: UID and resource version are the key under which the parsed profile is cached for all pools.
     const uid = `default profile ${name}`;
     const metadata = { name, namespace: profileNamespace, uid, resourceVersion: spec.version, creationTimestamp: "" };
     known.set(key, { metadata, spec });
@@ -125,7 +123,9 @@ export async function readExpectedConfig(
   return expected;
 }
 
-/** Returns a warning for each referenced namespace that a worker can read only if the chart grants it. */
+/**
+ * Returns a warning for each referenced namespace that Ostler's worker can read only with a permission of the chart.
+ */
 function foreignReferences(references: readonly string[]): string[] {
   const foreign = references.filter((reference) => /^(secret|configmap):/.test(reference))
     .map((reference) => reference.split(/[:/]/)[1] ?? "").filter((namespace) => namespace !== freeNamespace);

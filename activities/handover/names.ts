@@ -21,14 +21,12 @@ export const osmWebhook = "operating-system-manager";
 /** Common name of the CA that Ostler's webhook issues for itself. */
 export const ourAuthority = "ostler-webhook-authority";
 
-/** On a default profile: the version that Ostler installed. */
-export const installedAnnotation = "ostler.dev/default-profile";
 /** Prefix of all annotations and labels of Ostler. */
 export const ourPrefix = "ostler.dev/";
 
 /**
- * On the template of a pool whose profile was rolled; never removed, because every change of a template replaces
- * machines.
+ * Annotation that Ostler writes into a pool's template when a changed config is to replace the machines. A handover
+ * does not remove the annotation, because every change of a template replaces machines.
  */
 export const templateAnnotation = "ostler.dev/config";
 

@@ -3,11 +3,11 @@ import { parseProfile } from "../../profiles/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { profiles } from "../kube/resources.ts";
 import { headOf, listEach } from "./listing.ts";
-import { installedAnnotation } from "./names.ts";
+import { installedAnnotation } from "../config/default_profiles.ts";
 
 /**
- * Default profiles of Operating System Manager, with the providers of each. Operating System Manager overwrites other
- * profiles of these names.
+ * Default profiles of Operating System Manager, with the providers that each supports. If a profile of one of these
+ * names has other content, Operating System Manager overwrites it.
  */
 const osmDefaults: Record<string, string> = {
   "osp-ubuntu": "alibaba aws azure baremetal digitalocean edge gce hetzner kubevirt nutanix openstack " +
@@ -58,8 +58,8 @@ export async function readProfiles(kube: Kube): Promise<Map<string, KnownProfile
 }
 
 /**
- * Returns fields and values that only Ostler knows; Operating System Manager ignores them, and treats all text as Go
- * templates.
+ * Returns the used fields and values that only Ostler knows. Operating System Manager ignores them; for example, it
+ * renders all text as Go templates, also with `templating: eta`.
  */
 function unknownToOsm(spec: Said): string[] {
   const { templating, parameters, ignitionVersion, osName } = spec;

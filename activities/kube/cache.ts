@@ -1,7 +1,7 @@
 /**
- * Keeps values that one process has read from a cluster, to use them again. The answer to a request serves every caller
- * that asked before the request began, or within `freshMs` after its begin. A value on a shelf is kept until it is
- * deleted, or until newer values fill the shelf.
+ * Keeps what one process has read from a cluster, to use it again: answers and values. The answer to a request serves
+ * every caller that asked before the request began, or within `freshMs` after its begin. Values have a `Shelf` that
+ * limits their number: a value is kept until it is deleted, or until newer values of the shelf displace it.
  */
 
 /** Milliseconds, more than most answers take, after which a caller no longer waits for another caller's request. */
@@ -37,7 +37,7 @@ export class Cache {
    */
   read<T>(what: string, read: () => Promise<T>, { freshMs = 0, now = Date.now() }: Freshness = {}): Promise<T> {
     const known = this.#answers.get(what);
-    if (known && now - known.begunAt < freshMs) return known.current as Promise<T>;
+    if (known && isFresh(known, { freshMs, now })) return known.current as Promise<T>;
     if (!known || known.isSettled) return this.#begin(what, read, { freshMs, now });
     known.next ??= settledOrLate(known.current).then(() => this.#begin(what, read, { freshMs, now: Date.now() }));
     return known.next as Promise<T>;
@@ -66,11 +66,17 @@ export class Cache {
   }
 
   #sweep(now: number): void {
-    for (const [what, { begunAt, freshMs, isSettled }] of this.#answers) {
-      const isOver = isSettled && now - begunAt >= freshMs;
+    for (const [what, answer] of this.#answers) {
+      const { freshMs, isSettled } = answer;
+      const isOver = isSettled && !isFresh(answer, { freshMs, now });
       if (isOver || this.#answers.size > mostAnswers) this.#answers.delete(what);
     }
   }
+}
+
+// An answer from the future is not fresh: the clock was set back, so its age is unknown.
+function isFresh({ begunAt }: Answer, { freshMs, now }: Required<Freshness>): boolean {
+  return begunAt <= now && now - begunAt < freshMs;
 }
 
 /** Identifies one kind of kept values; the object itself is the key, so two shelves never share values. */

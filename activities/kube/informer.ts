@@ -204,7 +204,7 @@ export class Informer<T> {
 
   #put(object: Watched): void {
     const key = keyOf(object);
-    const { data } = this.#resource.schema.safeParse(object);
+    const data = this.#read(object);
     if (data === undefined) {
       const state = "a field has an unexpected value; ignoring this version of the object";
       return void this.#deps.log?.warn(`Failed to read ${this.#resource.plural} "${key}": ${state}`, {});
@@ -215,6 +215,16 @@ export class Informer<T> {
     if (isDeepStrictEqual(before, data)) return;
     this.#regroup(key, before, data);
     this.#deps.onChange?.(key, before);
+  }
+
+  // An exception in a transform of the schema escapes `safeParse`. Here it would end the process, or keep every list from
+  // completing, because of a single object.
+  #read(object: Watched): T | undefined {
+    try {
+      return this.#resource.schema.safeParse(object).data;
+    } catch {
+      return undefined;
+    }
   }
 
   #remove(key: string): void {

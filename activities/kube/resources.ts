@@ -10,7 +10,10 @@ import { Selector, statusOf } from "./status.ts";
 
 const annotations = z.record(z.string(), z.string()).optional();
 
-const time = z.union([z.string(), z.date()]).transform((value) => new Date(value).toISOString());
+// The API server accepts a `date-time` whose zone does not exist; an exception about it would escape `safeParse`.
+/** A time, as RFC 3339; refuses a time that JavaScript cannot read. */
+export const time = z.union([z.string(), z.date()]).transform((value) => new Date(value))
+  .refine((date) => Number.isFinite(date.getTime()), "must be a time").transform((date) => date.toISOString());
 
 const owner = z.object({ kind: z.string(), name: z.string(), uid: z.string() }).loose();
 
@@ -87,7 +90,8 @@ export const RolloutObject = z.object({
     observed: z.string().optional(),
     phase: z.string().optional(),
     conditions: z.array(
-      z.object({ type: z.string(), status: z.string(), lastTransitionTime: time.optional() }).loose(),
+      // An unreadable time counts as missing, because it must not hide the Rollout from its run, which writes it again.
+      z.object({ type: z.string(), status: z.string(), lastTransitionTime: time.optional().catch(undefined) }).loose(),
     ).optional(),
     history: z.array(z.record(z.string(), z.unknown())).optional(),
     credentials: z.object({ renewAt: z.string().optional() }).loose().optional(),
@@ -245,7 +249,7 @@ export async function patchStatus<T>(
   return parsed(resource, await there.patchNamespacedCustomObjectStatus(request, asMergePatch));
 }
 
-/** Deletes an object; throws the API's 404 if it does not exist, and a 409 if it does not match `body`. */
+/** Deletes an object; throws the API's 404 if it does not exist, and a 409 if it fails the preconditions in `body`. */
 export async function deleteObject(
   kube: Kube,
   resource: Resource<unknown>,

@@ -3,13 +3,14 @@
  * and lenient about unused fields.
  */
 import { z } from "zod";
-import { type ClusterResource, Metadata } from "./resources.ts";
+import { type ClusterResource, Metadata, time } from "./resources.ts";
 
 const group = { group: "update.edgeless.systems", version: "v1alpha1" } as const;
 
 /** Empty strings of Go objects may be missing in answers of the API server; both forms become "". */
 const text = z.string().default("");
-const time = z.union([z.string(), z.date()]).transform((value) => new Date(value).toISOString());
+/** An unreadable deadline counts as missing, because one object must not stop the reads of all objects of its kind. */
+const deadline = time.nullish().catch(undefined);
 const ClusterMetadata = Metadata.omit({ namespace: true });
 
 const Condition = z.object({
@@ -55,7 +56,7 @@ export const PendingNode = z.object({
     groupID: text,
     nodeName: text,
     goal: z.enum(["Join", "Leave"]).optional(),
-    deadline: time.nullish(),
+    deadline,
   }).loose().prefault({}),
   status: z.object({
     cspState: z.enum(["Unknown", "Creating", "Ready", "Stopped", "Terminating", "Terminated", "Failed"]).optional(),
@@ -71,7 +72,7 @@ export const JoiningNode = z.object({
     name: text,
     componentsreference: text,
     iscontrolplane: z.boolean().default(false),
-    deadline: time.nullish(),
+    deadline,
   }).loose().prefault({}),
 });
 export type JoiningNode = z.infer<typeof JoiningNode>;

@@ -22,8 +22,8 @@ import { askedUpgrade, cancelledReason, upgradeCondition } from "./cancelled_upg
 
 /**
  * Annotates a control plane with the components that it runs. If the NodeVersion names these components, throws
- * Transient until the kubelet reports the NodeVersion's Kubernetes version: workers get their kubelet only after this
- * annotation, and a kubelet must not be newer than the API server.
+ * Transient until the kubelet reports the NodeVersion's Kubernetes version: worker nodes get the new kubelet only after
+ * this annotation, and their kubelet must not be newer than the API server.
  */
 export function ensureControlPlaneAnnounced(
   kube: Cluster,
@@ -38,7 +38,7 @@ export function ensureControlPlaneAnnounced(
     const kubelet = status?.nodeInfo?.kubeletVersion ?? "";
     if (same(kubernetesComponentsReference, components) && kubelet !== wanted) {
       throw unavailable(
-        `Failed to ${what}: its kubelet is "${kubelet}", but components "${components}" are for "${wanted}"`,
+        `Failed to ${what}: its kubelet reports version "${kubelet}", but components "${components}" are for version "${wanted}"`,
       );
     }
     // The UID makes the API server refuse the patch for another node of this name.

@@ -36,7 +36,7 @@ export function checkUpgrade(
     const found = await ifFound(readClusterObject(kube, nodeVersions, name));
     const asked = found && await readAskedKubernetes(kube, found);
     if (asked?.digest !== digest) {
-      throw moot("GenerationStale", `Failed to ${what}: its version or components changed`);
+      throw moot("GenerationStale", `Failed to ${what}: the desired version or its components changed`);
     }
     const nodes = await readGroupNodes(kube);
     const parts = await sideBySide(

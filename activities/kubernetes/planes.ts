@@ -45,6 +45,8 @@ export function planesOf(
       components: oldestOf((parts.get(node.name) ?? []).map((part) => part.version)),
       ...{ isReady: node.isReady, isLeader: leads(node) },
       isAnnounced: components !== "" && same(node.components, components),
+      // Absent otherwise, so that workers of the previous version compute the same fingerprint of the survey.
+      ...(node.components === "" ? { isUnannotated: true } : {}),
       ...{ isUnderWay: slots.includes(seat.machine), isCordoned: isCordoned(object, node) },
     };
   });
@@ -70,9 +72,14 @@ function isCordoned(object: ClusterObject, { cordonedBy, keptBy }: GroupNode): b
   return isOwnHold(holder, cordonedBy) || isOwnHold(holder, keptBy);
 }
 
-/** Nodes whose kubelet has not reported a version yet do not count for `oldest` and `newest`. */
+/**
+ * Nodes whose kubelet has not reported a version yet do not count for `oldest` and `newest`. If any kubelet reports a
+ * text that is not a version, both are "", because the skew between versions is unknown then.
+ */
 function workersOf(nodes: readonly GroupNode[]): Planes["workers"] {
   const workers = nodes.filter(({ isControlPlane }) => !isControlPlane);
+  const isUnknown = workers.some(({ kubelet }) => kubelet !== "" && plainStart(kubelet) === "");
+  if (isUnknown) return { nodes: workers.length, oldest: "", newest: "" };
   const kubelets = [...new Set(workers.map(({ kubelet }) => plainStart(kubelet)))].filter((version) => version !== "")
     .sort(compareVersions);
   return { nodes: workers.length, oldest: kubelets[0] ?? "", newest: kubelets.at(-1) ?? "" };

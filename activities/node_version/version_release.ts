@@ -11,7 +11,7 @@ import { isDeepStrictEqual } from "node:util";
 
 /**
  * Records in the status that the groups of a stage may take the target of the NodeVersion. Throws Moot
- * (GenerationStale) if the target has another digest.
+ * (GenerationStale) if the NodeVersion was deleted, or if the digest of its target is not `digest`.
  */
 export function ensureStageReleased(
   kube: Kube,
@@ -22,14 +22,14 @@ export function ensureStageReleased(
     if (!version || hashOf(askedBy(version)) !== digest) {
       throw moot(
         "GenerationStale",
-        `Failed to release stage "${stage}" of NodeVersion "${name}": its spec changed`,
+        `Failed to release stage "${stage}" of NodeVersion "${name}": the NodeVersion was deleted or its spec changed`,
       );
     }
     await write(kube, version, { released: { stage, digest } });
   });
 }
 
-/** Ends the release; groups keep the target that they already have. */
+/** Removes the release from the status; groups keep the target that they already have. */
 export function ensureReleaseEnded(kube: Kube, { object: { name } }: { object: ClusterObject }): Promise<void> {
   return attempting(`end the release of NodeVersion "${name}"`, async () => {
     const version = await ifFound(readClusterObject(kube, nodeVersions, name));
@@ -57,7 +57,7 @@ interface ToldCondition {
   reason: string;
   message: string;
   isWell: boolean;
-  /** Other fields of the status, which change together with the condition. */
+  /** Fields of the status that are written together with the condition. */
   beside?: Readonly<Record<string, unknown>>;
 }
 
@@ -109,7 +109,7 @@ async function write(kube: Kube, { metadata, status }: NodeVersion, changes: obj
   }
 }
 
-// The target of a NodeVersion, and the stage of its groups to which it is released.
+// The target of a NodeVersion, and the stage of groups to which this target is released.
 
 /** An image and a set of components, as in the annotations of nodes. */
 export interface Target {
@@ -129,17 +129,17 @@ export function askedBy({ spec }: Pick<NodeVersion, "spec">): Target {
 
 type Stage = "ControlPlane" | "Workers";
 
-/**
- * Returns the last stage that the status records as released; undefined without one, and if another target was
- * released.
- */
+/** Returns the last stage to which the status records the current target as released; undefined if there is none. */
 export function releasedStage(version: Pick<NodeVersion, "spec" | "status">): Stage | undefined {
   const { stage, digest } = (version.status?.["released"] ?? {}) as { stage?: unknown; digest?: unknown };
   if (digest !== hashOf(askedBy(version))) return undefined;
   return stage === "ControlPlane" || stage === "Workers" ? stage : undefined;
 }
 
-/** Returns whether the target is released to a group; a release to workers does not include control planes. */
+/**
+ * Returns whether the target is released to a group; only a release to the stage of the group's own role counts, so a
+ * release to workers does not include control planes.
+ */
 export function isReleased(group: Pick<ScalingGroup, "spec">, version: Pick<NodeVersion, "spec" | "status">): boolean {
   return releasedStage(version) === (isControlPlane(group) ? "ControlPlane" : "Workers");
 }

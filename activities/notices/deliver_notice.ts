@@ -109,8 +109,9 @@ const types: Record<NoticeKind, string> = {
 };
 
 /** Returns the event; a receiver recognises duplicates by source and id. */
-function cloudEvent({ cluster, namespace, name }: PoolRef, { id, kind, at, ...data }: Notice): object {
-  const place = `/namespaces/${namespace}/machinedeployments/${name}`;
+function cloudEvent(pool: PoolRef, { id, kind, at, ...data }: Notice): object {
+  const { cluster, namespace, name } = pool;
+  const place = placeOf(pool);
   return {
     specversion: "1.0",
     id,
@@ -121,6 +122,11 @@ function cloudEvent({ cluster, namespace, name }: PoolRef, { id, kind, at, ...da
     datacontenttype: "application/json",
     data: { namespace, name, ...(cluster === undefined ? {} : { cluster }), kind, ...data },
   };
+}
+
+/** Returns the path of the pool's MachineDeployment; for a pool of another kind, that of its Rollout. */
+function placeOf({ kind = "MachineDeployment", namespace, name }: PoolRef): string {
+  return `/namespaces/${namespace}/${kind === "MachineDeployment" ? "machinedeployments" : "rollouts"}/${name}`;
 }
 
 // A notification in words, and in the JSON that a webhook expects.

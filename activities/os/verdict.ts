@@ -46,7 +46,9 @@ export function verdictIn(said: string): OsOutcome | undefined {
  */
 export function plain(text: string): string {
   const line = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ").replace(/ {2,}/g, " ").trim();
-  return line.replace(/:\/\/[^\s/@]*@/g, "://").replace(/\b(Bearer|Basic) \S+/gi, "$1 …").slice(-mostChars);
+  // A password may contain "/" and "@", and a script may have cut the text within a login.
+  const masked = line.replace(/:\/\/\S*@(?!sha256:)/g, "://").replace(/^\S*@(?!sha256:)/, "");
+  return masked.replace(/\b(Bearer|Basic) \S+/gi, "$1 …").slice(-mostChars);
 }
 
 /** Returns the parsed JSON of a text; undefined if the text is not JSON. */

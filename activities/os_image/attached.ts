@@ -28,32 +28,37 @@ export const simpleSigning = "application/vnd.dev.cosign.simplesigning.v1+json";
 const statements =
   /^application\/(vnd\.dsse\.envelope\.v1\+json|vnd\.in-toto\+json|vnd\.dev\.sigstore\.bundle[.a-z0-9]*\+json)$/;
 
-/** Returns all attachments of a digest, signatures by tag first; invalid ones are skipped. */
+/** Returns the attachments of a digest within `attachmentLimits`, those at cosign's tags first; skips invalid ones. */
 export async function attachedTo(registry: Registry, digest: string): Promise<Attachments> {
   const tag = digest.replace(":", "-");
-  const index = await orNothing(registry.referrers(digest));
-  const listed = index === undefined ? [] : listedIn(index);
+  const index = await ifValid(registry.referrers(digest));
+  const listed = index === undefined ? [] : index === "Invalid" ? undefined : listedIn(index);
   const names = [`${tag}.sig`, `${tag}.att`, ...(listed ?? []).map((each) => each.digest)];
   const found: Attached[] = [];
   let isPartial = listed === undefined || names.length > attachmentLimits.manifests;
   let left = attachmentLimits.mebibytes * 1024 * 1024;
   for (const name of names.slice(0, attachmentLimits.manifests)) {
-    for (const layer of await layersOf(registry, name)) {
+    const layers = await layersOf(registry, name);
+    if (layers === "Invalid") isPartial = true;
+    for (const layer of layers === "Invalid" ? [] : layers) {
       if (!isOurs(layer)) continue;
       if (found.length >= attachmentLimits.blobs) return { found, isPartial: true };
       const blob = await read(registry, layer, left);
-      if (blob) found.push(blob);
-      else isPartial = true;
-      left -= blob?.bytes.length ?? 0;
+      if (blob === undefined || blob === "Invalid") isPartial = true;
+      else {
+        found.push(blob);
+        left -= blob.bytes.length;
+      }
     }
   }
   return { found, isPartial };
 }
 
-async function layersOf(registry: Registry, name: string): Promise<Layer[]> {
-  const fetched = await orNothing(registry.manifest(name));
+async function layersOf(registry: Registry, name: string): Promise<Layer[] | "Invalid"> {
+  const fetched = await ifValid(registry.manifest(name));
   if (fetched === undefined) return [];
-  const read = await orNothing(Promise.resolve().then(() => readManifest(fetched)));
+  const read = fetched === "Invalid" ? fetched : await ifValid(Promise.resolve().then(() => readManifest(fetched)));
+  if (read === "Invalid") return read;
   return read?.kind === "Manifest" ? read.manifest.layers : [];
 }
 
@@ -65,21 +70,21 @@ async function read(
   registry: Registry,
   { mediaType, digest, annotations = {} }: Layer,
   left: number,
-): Promise<Attached | undefined> {
+): Promise<Attached | "Invalid" | undefined> {
   const limit = Math.min(left, mediaType === simpleSigning ? largestPayload : largestStatement);
-  const blob = await orNothing(registry.blob(digest, limit));
-  return blob && { mediaType, bytes: blob.bytes, annotations };
+  const blob = await ifValid(registry.blob(digest, limit));
+  return blob && blob !== "Invalid" ? { mediaType, bytes: blob.bytes, annotations } : blob;
 }
 
 /**
- * Returns the result of `work`; undefined if an attachment is invalid, which must not hide the others. Throws all other
- * failures of `work`, because they concern the image too.
+ * Returns the result of `work`; "Invalid" if an attachment is invalid, so that the valid attachments are still read.
+ * Throws every other failure of `work`, such as refused access, because it does not concern this attachment alone.
  */
-async function orNothing<T>(work: Promise<T | undefined>): Promise<T | undefined> {
+async function ifValid<T>(work: Promise<T>): Promise<T | "Invalid"> {
   try {
     return await work;
   } catch (error) {
-    if (error instanceof Unfit && error.reason === "ManifestInvalid") return undefined;
+    if (error instanceof Unfit && error.reason === "ManifestInvalid") return "Invalid";
     throw error;
   }
 }

@@ -29,7 +29,12 @@ async function resolve(registry: Registry, { spec: { platform }, reference }: As
   if (read.kind === "Manifest") return await imageOf(registry, { fetched: top, manifest: read.manifest }, platform);
   const listed = forPlatform(read.manifests, platform);
   const fetched = await registry.manifest(listed.digest);
-  if (fetched === undefined) throw new Unfit("NotFound", `The registry lists ${listed.digest}, but does not have it`);
+  if (fetched === undefined) {
+    throw new Unfit(
+      "NotFound",
+      `The image index lists manifest ${listed.digest}, but the registry does not have this manifest`,
+    );
+  }
   const inner = readManifest(fetched);
   if (inner.kind === "Index") {
     throw new Unfit("ManifestInvalid", `${fetched.digest} is an index inside an index; expected an image manifest`);
@@ -80,7 +85,9 @@ function forPlatform(manifests: readonly Listed[], platform: string): Listed {
   const has = manifests.flatMap((each) => each.platform ? platformText(each.platform) ?? [] : []);
   throw new Unfit(
     "PlatformMissing",
-    `Platform ${platform} is missing: the index has ${has.slice(0, 16).join(", ") || "none"}`,
+    `Platform ${platform} is missing: the platforms in the image index are ${
+      has.slice(0, 16).join(", ") || "not named"
+    }`,
   );
 }
 
@@ -91,7 +98,7 @@ function platformText(
   return [os, architecture, ...(variant ? [variant] : [])].join("/");
 }
 
-/** Returns whether an image is for a platform; its variant counts only if the wanted platform has one. */
+/** Returns whether an image is for a platform; the variant of the image counts only if `wanted` names a variant. */
 function isPlatform(said: string, wanted: string): boolean {
   return said === wanted || said.startsWith(`${wanted}/`);
 }

@@ -15,7 +15,7 @@ import { faultText, type Signer, type Trust, trustText } from "./trust.ts";
 
 /**
  * Verifies an image according to the spec that it was resolved for; `now` is epoch ms. Throws Moot (GenerationStale) if
- * the OSImage was deleted or has another generation.
+ * the OSImage was deleted, or if its generation has changed since the image was resolved.
  */
 export async function verifyImage(
   kube: Kube,
@@ -25,7 +25,10 @@ export async function verifyImage(
   const { generation } = image;
   const subject = await readSubject(kube, name);
   if (subject?.generation !== generation) {
-    throw moot("GenerationStale", `Failed to verify OSImage "${name}": generation ${generation} was superseded`);
+    throw moot(
+      "GenerationStale",
+      `Failed to verify OSImage "${name}": it was deleted, or its generation is not ${generation} any more`,
+    );
   }
   return await orRefused<ImageVerdict>(generation, async () => {
     const asked = specOf(subject);

@@ -175,7 +175,10 @@ function isLate({ climb, deadlines }: { climb: Climb; deadlines: JoinDeadlines }
 
 function missing(climbs: { machine: string; climb: Climb }[]): string {
   const waiting = climbs.flatMap(({ machine, climb }) => "says" in climb ? [`${machine}: ${climb.says}`] : []);
-  return `${climbs.length - waiting.length} of ${climbs.length} joined; ${waiting.slice(0, 5).join("; ")}`;
+  const joined = climbs.filter(({ climb }) => "joined" in climb).length;
+  const deleted = climbs.length - joined - waiting.length;
+  const counts = `${joined} of ${climbs.length} joined${deleted === 0 ? "" : `, ${deleted} deleted`}`;
+  return `${counts}; ${waiting.slice(0, 5).join("; ")}`;
 }
 
 async function failure(
@@ -200,13 +203,16 @@ async function failure(
 
 // The last Event of the cluster about a machine.
 
+/** Maximum Events of a machine that are read. They are sorted here, because the API server does not list them by time. */
+const eventsRead = 500;
+
 /** Returns the newest Event about an object as "Reason: message", or undefined. */
 async function evidenceFor(
   kube: Cluster,
   { kind, namespace, name }: MachineState["object"],
 ): Promise<string | undefined> {
   const fieldSelector = `involvedObject.kind=${kind},involvedObject.name=${name}`;
-  const { items } = await kube.core.listNamespacedEvent({ namespace, fieldSelector, limit: 50 });
+  const { items } = await kube.core.listNamespacedEvent({ namespace, fieldSelector, limit: eventsRead });
   const when = (event: typeof items[number]): number =>
     new Date(event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp ?? 0).getTime();
   const newest = items.sort((a, b) => when(b) - when(a))[0];

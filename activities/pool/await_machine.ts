@@ -8,12 +8,20 @@ import { attempting } from "../kube/status.ts";
 
 type Wait = MemberRef & { until: number };
 
-/** Ends when the machine, its instance and its node are deleted; `until` in epoch ms. */
-export async function awaitMachineGone(kube: Cluster, wait: Wait): Promise<void> {
+/** Milliseconds for which a wait that begins after its deadline continues. */
+const graceMs = 30_000;
+
+/**
+ * Ends when the machine, its instance and its node are deleted; `until` in epoch ms. A wait that begins after `until`
+ * continues for `grace` ms, because the outage that delayed it may also have kept the controller from the deletion.
+ */
+export async function awaitMachineGone(kube: Cluster, wait: Wait, grace = graceMs): Promise<void> {
+  const begun = Date.now();
+  const until = wait.until <= begun ? begun + grace : wait.until;
   const backend = backendOf(kube, wait.pool);
   using news = backend.newsOfMachines({ pool: wait.pool, names: [wait.machine] });
   return await poll<void>({
-    ...{ until: wait.until, news, lookBy: () => Date.now() + (backend.lookEvery?.() ?? Infinity) },
+    ...{ until, news, lookBy: () => Date.now() + (backend.lookEvery?.() ?? Infinity) },
     look: async () => {
       const machine = await look(kube, wait);
       if (!machine) return { answer: undefined };

@@ -6,7 +6,7 @@ import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import type { Kube } from "../kube/client.ts";
 import { ifFound } from "../kube/status.ts";
 
-/** The report that a machine keeps under its own name, as one line of JSON. */
+/** The report that a machine keeps in the ConfigMap under its own name, as one line of JSON. */
 const BootReport = z.object({
   phase: z.enum(["bootstrap", "setup"]),
   step: z.string(),
@@ -34,7 +34,7 @@ export async function lastBootReport(kube: Kube, pool: PoolRef, names: string[])
   return `${phase} step "${harmless(step, 60)}" ${state.toLowerCase()}${at ? ` at ${at}` : ""}${said}`;
 }
 
-/** Returns the typical causes when a machine with these addresses has booted without a report. */
+/** Returns a text with the typical causes for a machine with these addresses that sent no boot report. */
 export function silenceOf(addresses: string[]): string {
   const place = addresses.length === 0 ? "the machine" : addresses.join(" or ");
   return "the machine sent no boot report: most likely it cannot reach the API server, does not trust the API " +
@@ -67,7 +67,8 @@ function parsed(line = ""): BootReport | undefined {
 // Hides tokens and replaces markup and control characters: the text is shown in Events and in pages that render
 // Markdown, and a script may have printed secrets.
 function harmless(text: string, longest: number): string {
-  const secrets = /eyJ[\w-]+\.[\w.-]*|\b[a-z0-9]{6}\.[a-z0-9]{16}\b|(?<=bearer )\S+/gi;
+  // A password in a URL may contain "/" and "@", so everything up to the last "@" of a word is hidden.
+  const secrets = /eyJ[\w-]+\.[\w.-]*|\b[a-z0-9]{6}\.[a-z0-9]{16}\b|(?<=bearer )\S+|(?<=:\/\/)\S*(?=@)/gi;
   const plain = text.slice(0, longestLine).replaceAll(secrets, "(hidden)").replaceAll(/[\p{C}\p{Z}]+/gu, " ");
   const tame = plain.replaceAll(/[[{<]/g, "(").replaceAll(/[\]}>]/g, ")").replaceAll(/["`\\|]/g, "'");
   return tame.trim().slice(0, longest);

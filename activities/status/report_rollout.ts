@@ -54,9 +54,9 @@ export function ensureRolloutReported(kube: Cluster, order: ReportOrder): Promis
     if (known && await reportOn(kube, order, { existing: known, isRead: false, unheld }) === "Reported") return;
     const found = isKnownToBeAbsent(kube, pool) ? undefined : await readRollout(kube, pool);
     const existing = found ?? await createRollout(kube, pool);
-    // A late attempt must not hold the autoscaler after its run has reported its end, because no later report of that
-    // run would release the autoscaler. A run that begins again after an abort holds the autoscaler with its next
-    // report.
+    // A late attempt of this activity must not hold the autoscaler after its run has reported its end, because no later
+    // report of that run would release the autoscaler. A run that begins again after an abort holds the autoscaler with
+    // its next report.
     if (isRolling && isEndOfThisRun(existing)) await backendOf(kube, pool).autoscaling(pool, { isRolling: false });
     if (existing) await reportOn(kube, order, { existing, isRead: true, unheld });
   });
@@ -88,6 +88,9 @@ async function reportOn(
 ): Promise<"Reported" | "Overtaken"> {
   const about = await subjectOf(kube, pool, existing);
   if (!about) return "Reported";
+  const taken = takenBack(memoryOf(existing), report);
+  // The pin of the backend ends before the quarantine is written, so that a repeated attempt ends it too.
+  if (taken.length > 0) await backendOf(kube, pool).endPin?.(pool, taken);
   const resourceVersion = isRead ? undefined : existing.metadata.resourceVersion;
   const { namespace, name } = pool;
   try {
@@ -200,13 +203,16 @@ function timed(condition: Condition, existing: RolloutObject): object {
 function isPinOver(pin: Pin | undefined, report: RolloutReport, before: Memory): boolean {
   if (!pin) return false;
   if (report.lastGood && inputsIn(report.lastGood.specHash) !== pin.good) return true;
-  return isHeld(pin, before.quarantine) && !isHeld(pin, report.quarantine) &&
-    // If the list is full, a newer change may have displaced the abandoned one, which is still quarantined then.
-    report.quarantine.length < quarantineKept;
+  const isHeld = (specHash: string): boolean => inputsIn(specHash) === pin.bad;
+  return takenBack(before, report).some(isHeld) && !report.quarantine.some(({ specHash }) => isHeld(specHash));
 }
 
-function isHeld({ bad }: Pin, quarantine: Memory["quarantine"]): boolean {
-  return quarantine.some(({ specHash }) => inputsIn(specHash) === bad);
+/** Returns the changes (`specHash`) that a user took out of quarantine. */
+function takenBack(before: Memory, { quarantine }: RolloutReport): string[] {
+  // A full list may lack a change although it is quarantined, because a newer change may have displaced it.
+  if (quarantine.length >= quarantineKept) return [];
+  const held = new Set(quarantine.map(({ specHash }) => specHash));
+  return before.quarantine.map(({ specHash }) => specHash).filter((specHash) => !held.has(specHash));
 }
 
 // The last rollouts of a pool are kept on its Rollout, and an Event reports each one that has converged.

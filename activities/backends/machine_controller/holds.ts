@@ -43,7 +43,7 @@ export function chooseMachine(kube: Kube, target: MemberRef): Promise<void> {
 
 /**
  * Removes mark and hold of a machine and the cordon of its node. A machine that is being deleted stays unchanged, so
- * that it runs on while it is held. With `release`, such a machine loses its hold too, and machine-controller then
+ * that its hold still delays the deletion. With `release`, such a machine loses its hold, and machine-controller then
  * drains and deletes it by its own rules.
  */
 export function spareMachine(kube: Cluster, target: MemberRef & { release?: boolean }): Promise<void> {
@@ -96,12 +96,9 @@ export function replaceMachine(kube: Cluster, target: MemberRef & { node?: strin
     // The hold makes machine-controller wait until the node has the annotation that prevents a second drain. The node
     // gets the annotation only after the deletion, because the deletion may fail. The hold also keeps a node that is
     // not the machine's own from being drained and deleted.
-    const undo = node || state !== "Own" ? await ensureHeld(kube, target, machine) : undefined;
     // The hold ends only after the deletion, because a held new machine would otherwise begin to boot.
-    await ifFound(deleteObject(kube, machines, nameOf(target))).catch(async (error: unknown) => {
-      await undo?.().catch(() => undefined); // otherwise the next attempt would keep this hold
-      throw error;
-    });
+    if (node || state !== "Own") await deleteHeld(kube, target, machine);
+    else await ifFound(deleteObject(kube, machines, nameOf(target)));
     const leaving = await find(kube, target);
     const { pool, machine: name } = target;
     if (leaving) await endHold(kube, { pool, machine: name, ...(node ? { node } : {}) }, leaving);
@@ -139,10 +136,10 @@ async function endHold(kube: Cluster, target: MemberRef & { node?: string }, mac
 }
 
 /**
- * Removes the reference of a held Machine to its Node, and the label of the Node that names the Machine, so that
+ * Removes the Node reference from a held Machine, and the Machine's UID from the owner label of that Node, so that
  * machine-controller neither drains nor deletes a Node that may belong to another Machine. If the owner of the Node is
- * known, the label then names the owner. Throws Refused if the Machine still has the reference afterwards. The
- * reference is removed last, because the next attempt finds the Node by it.
+ * known, the label then has the owner's UID. The reference is removed last, because the next attempt finds the Node by
+ * it. Throws Refused if the Machine still has the reference afterwards.
  */
 async function dropNode(
   kube: Kube,
@@ -165,16 +162,38 @@ async function dropNode(
   }
 }
 
-// Holds a machine and returns a function that removes this hold; undefined if Ostler or another controller held the
-// machine already.
-async function ensureHeld(
-  kube: Kube,
-  target: MemberRef,
-  { metadata }: Machine,
-): Promise<(() => Promise<void>) | undefined> {
-  if (metadata.annotations?.[holdAnnotation]) return undefined;
-  await annotate(kube, target, { [holdAnnotation]: holderOf(target.pool) });
-  return () => annotate(kube, target, { [holdAnnotation]: null });
+/**
+ * Holds a machine and deletes it. If this fails, removes a hold that this call placed, which would otherwise stay if the
+ * next attempt fails too.
+ */
+async function deleteHeld(kube: Kube, target: MemberRef, { metadata: { annotations } }: Machine): Promise<void> {
+  const name = nameOf(target);
+  if (annotations?.[holdAnnotation]) return void await ifFound(deleteObject(kube, machines, name));
+  try {
+    await annotate(kube, target, { [holdAnnotation]: holderOf(target.pool) });
+    const { resourceVersion } = (await find(kube, target))?.metadata ?? {};
+    // The API server may carry out a request after its client got an error. The resource version makes it refuse a
+    // deletion that comes after the end of the hold.
+    const only = resourceVersion ? { body: { preconditions: { resourceVersion } } } : {};
+    await ifFound(deleteObject(kube, machines, { ...name, ...only }));
+  } catch (error) {
+    await endUnusedHold(kube, target).catch(() => undefined); // not thrown: the first error shows the cause
+    throw error;
+  }
+}
+
+/**
+ * Removes the hold of a machine that is not being deleted. The resource version makes the API server refuse this if the
+ * deletion begins meanwhile, because only the hold then protects the node.
+ */
+async function endUnusedHold(kube: Kube, target: MemberRef): Promise<void> {
+  const machine = await find(kube, target);
+  if (!machine || machine.metadata.deletionTimestamp) return;
+  const { metadata: { resourceVersion } } = machine;
+  const annotations = ours(machine, target.pool, [holdAnnotation]);
+  if (Object.keys(annotations).length === 0) return;
+  const body = { metadata: { resourceVersion, annotations } };
+  await ifFound(patchObject(kube, machines, { ...nameOf(target), body }));
 }
 
 // Only annotations with the value of this pool are removed; null removes in a merge patch.

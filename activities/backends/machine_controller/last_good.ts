@@ -1,6 +1,6 @@
 /** Reads the desired state of a MachineDeployment, and rolls back to its last good template, profile and settings. */
 import type { Cluster } from "../../cluster.ts";
-import type { Desired, LastGood, PoolEvent, PoolRef } from "../../../workflows/contracts/mod.ts";
+import type { Desired, LastGood, PoolEvent, PoolRef, RestoreOrder } from "../../../workflows/contracts/mod.ts";
 import { readKeptProfile } from "../../config/kept_profile.ts";
 import { refused, unavailable } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
@@ -15,7 +15,7 @@ import {
 import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { emitEvents } from "../../status/events.ts";
 import { memoryOf } from "../../status/recall.ts";
-import type { ProfilePlace, RestoreOrder, Wanted, WantedQuestion } from "../contract.ts";
+import type { ProfilePlace, Wanted, WantedQuestion } from "../contract.ts";
 import {
   actorOf,
   fieldManager,
@@ -41,8 +41,9 @@ interface Restorer extends ProfilePlace {
 const tries = 5;
 
 /**
- * Makes the last good revision the desired one and emits an Event; returns whether this changed anything. Throws
- * Refused (LastGoodMissing) if the last good revision, its MachineSet or its profile is missing.
+ * Makes the last good revision the desired one and emits an Event; returns whether this changed anything. Changes
+ * nothing if the order names a bad change and another one is desired by now. Throws Refused (LastGoodMissing) if the
+ * last good revision, its MachineSet or its profile is missing.
  */
 export function restoreLastGood(
   kube: Cluster,
@@ -71,13 +72,14 @@ export function restoreLastGood(
 async function restore(
   restorer: Restorer,
   deployment: MachineDeployment,
-  { pool, by, reason }: RestoreOrder,
+  { pool, by, reason, bad }: RestoreOrder,
 ): Promise<boolean | undefined> {
   const { kube } = restorer;
   const rollout = await ifFound(readObject(kube, rollouts, pool));
   const { lastGood } = memoryOf(rollout);
   if (!lastGood) throw lost(pool, "none of its rollouts has converged yet");
   const template = await goodTemplate(kube, deployment, lastGood);
+  if (bad && !await isStillBad(restorer, deployment, { bad, lastGood, template })) return false;
   // The profile is pinned before the template changes, so that the good config is published for the new revision.
   const isPinned = await ensurePinned(restorer, { deployment, rollout, lastGood });
   const isTold = isSameTemplate(deployment.spec.template, template);
@@ -91,6 +93,32 @@ async function restore(
   return true;
 }
 
+/**
+ * Returns whether the bad change or the last good template is desired. If the rollback changes the template, an edit of
+ * the profile does not matter, as for the rollout itself. Templates are compared by the hash that machine-controller
+ * assigned, as for the rollout, or by their content, because a change of the replicas delays that hash.
+ */
+async function isStillBad(
+  { kube, profileNamespace }: Restorer,
+  deployment: MachineDeployment,
+  { bad, lastGood, template }: { bad: NonNullable<RestoreOrder["bad"]>; lastGood: LastGood; template: object },
+): Promise<boolean> {
+  const { metadata: { generation = 0 }, spec, status } = deployment;
+  const isNumbered = (status?.observedGeneration ?? 0) >= generation;
+  const current = isNumbered ? await currentSet(kube, deployment) : undefined;
+  const isDesired = (hash: string, content: object | undefined): boolean =>
+    current?.metadata.labels?.[templateHashLabel] === hash || isSameTemplate(spec.template, content);
+  const isGood = isDesired(lastGood.templateHash, template);
+  if (bad.templateHash !== lastGood.templateHash) {
+    if (isGood) return true;
+    const set = await setOfTemplate(kube, deployment, bad.templateHash);
+    return set !== undefined && isDesired(bad.templateHash, set.spec?.template);
+  }
+  const ref = profileRef(deployment, profileNamespace);
+  return isGood && ref !== undefined &&
+    inputsOf(deployment, await readProfileLine(kube, ref)) === inputsIn(bad.specHash);
+}
+
 async function goodTemplate(kube: Kube, deployment: MachineDeployment, lastGood: LastGood): Promise<object> {
   const { namespace, name } = deployment.metadata;
   const set = await setOfTemplate(kube, deployment, lastGood.templateHash);
@@ -101,8 +129,8 @@ async function goodTemplate(kube: Kube, deployment: MachineDeployment, lastGood:
 }
 
 /**
- * Records that the pool uses the profile and settings of the last good revision (the pin). Returns whether the pin had
- * to be written, which is unnecessary while the pool uses them anyway.
+ * Records that the pool uses the profile and settings of the last good revision (the pin). Returns true if it wrote the
+ * pin, and false if the pool needs no new pin.
  */
 async function ensurePinned(
   { kube, profileNamespace }: Restorer,
@@ -128,7 +156,8 @@ async function ensurePinned(
 
 async function replaceTemplate(kube: Kube, { metadata }: MachineDeployment, template: object): Promise<boolean> {
   const { namespace, name, resourceVersion } = metadata;
-  // Replaced, not merged, so that nothing of the bad template stays.
+  // The patch replaces the whole template, because a merge would keep those fields of the bad template that the good
+  // one does not have.
   const edits = [
     { op: "replace", path: "/metadata/resourceVersion", value: resourceVersion },
     { op: "replace", path: "/spec/template", value: template },
@@ -186,7 +215,7 @@ const momentMs = 2_000;
  */
 async function readNumbered(kube: Cluster, pool: PoolRef): Promise<WrittenDeployment | undefined> {
   const read = (): Promise<WrittenDeployment | undefined> => ifFound(readObject(kube, writtenDeployments, pool));
-  // Without watches, nothing reports when machine-controller has written the revision, so this reads at once.
+  // Without watches, no event shows that machine-controller has written the revision, so there is no wait.
   if (!kube.watch) return await read();
   const until = Date.now() + momentMs;
   if (isSurelyUnsettled(kube, pool)) await settledBy(kube, pool, { generation: 0, until });
@@ -239,7 +268,7 @@ interface ConfigInputs extends Pick<ConfigSource, "line"> {
   state: number | string | undefined;
   /** The current inputs, as returned by `inputsOf`. */
   current: string;
-  /** The inputs that a pinned pool uses instead. */
+  /** The inputs that a pinned pool uses instead of `current`; undefined for a pool without a pin. */
   pinned: string | undefined;
 }
 

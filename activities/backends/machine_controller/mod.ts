@@ -75,6 +75,7 @@ export function machineController(
       return "";
     },
     keep: (pool, findStray) => keepMachines(kube, pool, findStray),
+    endPin: undefined,
     waker: (pool, now) => new LateSets(kube, pool, now),
   };
 }
@@ -95,7 +96,10 @@ async function readSubject(kube: Cluster, { namespace, name }: PoolRef): Promise
 /** Milliseconds between reads: the time in which machine-controller can notice a Ready node by itself. */
 const restMs = 5_000;
 
-/** Wakes machine-controller for the MachineSets of one pool, during one wait. */
+/**
+ * Finds the MachineSets of one pool for which machine-controller counts too few Ready nodes, and makes it count them
+ * again; one object serves one wait.
+ */
 export class LateSets implements Waker {
   readonly #kube: Cluster;
   readonly #pool: PoolRef;
@@ -110,7 +114,8 @@ export class LateSets implements Waker {
   }
 
   /**
-   * Epoch ms of the next read if the watched MachineSets count too few Ready machines, or are not known; else Infinity.
+   * Returns the time (epoch ms) of the next read, if the watched MachineSets count too few Ready machines or are not
+   * known; otherwise Infinity.
    */
   lookBy(members: readonly Member[]): number {
     const counted = countedReady(this.#kube, this.#pool);

@@ -7,6 +7,7 @@ import {
   type MachineSpec,
   Metadata,
   type Resource,
+  time,
 } from "../../kube/resources.ts";
 import { z } from "zod";
 
@@ -45,7 +46,7 @@ export const fieldManager = "ostler";
 
 const ManagedField = z.object({
   manager: z.string().optional(),
-  time: z.union([z.string(), z.date()]).transform((value) => new Date(value).toISOString()).optional(),
+  time: time.optional(),
   fieldsV1: z.unknown().optional(),
 });
 

@@ -28,7 +28,7 @@ export function nodePool(kube: Cluster): With<"boots"> {
     newsOfWanted: (pool) => newsOfWanted(kube, pool),
     newsOfPool: (pool, nodes) => newsOfNodes(kube, pool, nodes),
     newsOfMachines: ({ pool, names }) => newsOfNodes(kube, pool, () => new Set(names)),
-    // An update in place creates and deletes no machine, and the cordon keeps an autoscaler from choosing the node.
+    // An update in place creates and deletes no machine; `ensureNodeCordoned` annotates the node against scale-down.
     autoscaling: () => Promise.resolve(""),
     orders: undefined,
     boots: { publish: (order) => ensureHeld(kube, order), letGo: (pool) => letNodePoolGo(kube, pool) },
@@ -40,6 +40,7 @@ export function nodePool(kube: Cluster): With<"boots"> {
     seeOff: undefined,
     stamp: undefined,
     keep: undefined,
+    endPin: undefined,
     waker: undefined,
   };
 }

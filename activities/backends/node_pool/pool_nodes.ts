@@ -1,7 +1,7 @@
 /** Reads the facts about nodes that the backend of NodePools needs; one watch per process keeps them up to date. */
 import type { Cluster } from "../../cluster.ts";
 import { z } from "zod";
-import { allPages, type ListPage, type Resource } from "../../kube/resources.ts";
+import { allPages, type ListPage, type Resource, time } from "../../kube/resources.ts";
 import type { SharedWatch } from "../../kube/informer.ts";
 import { ifFound } from "../../kube/status.ts";
 import { cordonedByAnnotation } from "../../node/cordon.ts";
@@ -29,7 +29,6 @@ export interface PoolNode {
 }
 
 const texts = z.record(z.string(), z.string()).nullish().transform((value) => value ?? {});
-const time = z.union([z.string(), z.date()]).transform((value) => new Date(value).toISOString());
 
 /** Parses a Node from the API server or from a watch. */
 export const poolNode: z.ZodType<PoolNode> = z.object({

@@ -3,13 +3,13 @@
  */
 import type { Cluster } from "../../cluster.ts";
 import { z } from "zod";
-import type { Desired, PoolRef } from "../../../workflows/contracts/mod.ts";
-import { refused } from "../../failures.ts";
+import type { Desired, PoolRef, RestoreOrder } from "../../../workflows/contracts/mod.ts";
+import { refused, unavailable } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
 import { type NodePool, nodePools } from "../../kube/node_pools.ts";
-import { attempting, ifFound } from "../../kube/status.ts";
+import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { readAcceptedImage } from "../../os_image/accepted_image.ts";
-import type { RestoreOrder, Wanted } from "../contract.ts";
+import type { Wanted } from "../contract.ts";
 import { nodePoolNameOf, readNodePool, readSelected, refuseRivals } from "./selected.ts";
 import { patchObject, readObject, rollouts } from "../../kube/resources.ts";
 import { emitEvents, type Subject } from "../../status/events.ts";
@@ -124,10 +124,11 @@ export function observedOf(
 type Deciding = "uid" | "generation" | "deletionTimestamp";
 
 /**
- * Writes the last good image into the NodePool and emits an Event; returns whether this changed anything. Throws
- * Refused (LastGoodMissing) if no rollout has converged yet, or if the nodes update themselves.
+ * Writes the last good image into the NodePool and emits an Event; returns whether this changed anything. Changes
+ * nothing if the order names a bad change and the NodePool has another image. Throws Refused (LastGoodMissing) if no
+ * rollout has converged yet, or if the nodes update themselves.
  */
-export function restoreImage(kube: Kube, { pool, by, reason }: RestoreOrder): Promise<{ changed: boolean }> {
+export function restoreImage(kube: Kube, { pool, by, reason, bad }: RestoreOrder): Promise<{ changed: boolean }> {
   const name = nodePoolNameOf(pool);
   return attempting(`roll back NodePool "${pool.namespace}/${name}" to the last good image`, async () => {
     const nodePool = await readNodePool(kube, pool);
@@ -145,13 +146,28 @@ export function restoreImage(kube: Kube, { pool, by, reason }: RestoreOrder): Pr
         `Failed to roll back NodePool "${pool.namespace}/${name}": none of its rollouts has converged yet`,
       );
     }
-    if (await imageOf(kube, nodePool) === lastGood.image) return { changed: false };
-    const body = { spec: { image: { reference: lastGood.image, osImage: null } } };
-    await patchObject(kube, nodePools, { namespace: pool.namespace, name, body, fieldManager: "ostler-restore" });
+    const image = await imageOf(kube, nodePool);
+    const isOther = bad !== undefined && templateOf(image) !== bad.templateHash;
+    if (image === lastGood.image || isOther) return { changed: false };
+    await writeImage(kube, nodePool, lastGood.image);
     const message = `Rolled back to image ${lastGood.image}, by ${by}: ${reason}`;
     await emitEvents(kube, subjectOf(nodePool), [{ type: "Warning", reason: "LastGoodRestored", message }]);
     return { changed: true };
   });
+}
+
+/** Writes an image into the spec; throws Transient if the NodePool was modified since it was read. */
+async function writeImage(kube: Kube, { metadata }: NodePool, reference: string): Promise<void> {
+  const { namespace, name, resourceVersion } = metadata;
+  const body = { metadata: { resourceVersion }, spec: { image: { reference, osImage: null } } };
+  try {
+    await patchObject(kube, nodePools, { namespace, name, body, fieldManager: "ostler-restore" });
+  } catch (error) {
+    if (statusOf(error) !== 409) throw error;
+    throw unavailable(
+      `Failed to write the image of NodePool "${namespace}/${name}": conflict, the object was modified`,
+    );
+  }
 }
 
 const object = { apiVersion: "ostler.dev/v1alpha1", kind: "NodePool" };

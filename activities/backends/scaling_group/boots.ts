@@ -3,24 +3,25 @@
  * records the ID of the previous one for a rollback.
  */
 import type { Cluster } from "../../cluster.ts";
-import type { Desired, PoolRef, Published } from "../../../workflows/contracts/mod.ts";
+import type { Desired, LastGood, PoolRef, Published, RestoreOrder } from "../../../workflows/contracts/mod.ts";
 import { type BootTemplate, groupKeyOf } from "../../clouds/driver.ts";
-import { refused, unavailable } from "../../failures.ts";
+import { moot, refused, unavailable } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
 import {
   listClusterObjects,
   patchClusterObject,
   patchClusterStatus,
+  readClusterObject,
   readObject,
   rollouts,
 } from "../../kube/resources.ts";
 import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { type NodeVersion, type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
 import { marks } from "../../node_version/marks.ts";
-import type { BootOrder, RestoreOrder, Wanted } from "../contract.ts";
+import type { BootOrder, Wanted } from "../contract.ts";
 import { isOfControlPlane } from "./control_plane.ts";
 import { nodesByInstance } from "../../node_version/group_nodes.ts";
-import { type Boots, groupFinalizer, patchLedger, written } from "./ledger.ts";
+import { type Boots, groupFinalizer, ledgerOf, patchLedger, written } from "./ledger.ts";
 import { tokenOf } from "./member.ts";
 import { type Asked, groupNameOf, needAsked, readAsked, readCloud, readInstances, subjectOfGroup } from "./sight.ts";
 import { askedBy, hashOf, type Target } from "../../node_version/version_release.ts";
@@ -28,14 +29,14 @@ import { emitEvents } from "../../status/events.ts";
 import { memoryOf } from "../../status/recall.ts";
 import { z } from "zod";
 import { declaredSize } from "./size.ts";
-import { observedOf } from "./target.ts";
+import { isPinOver, observedOf, unpinnedTarget } from "./target.ts";
 
 /** Time of expiry and renewal: none, because machines of scaling groups boot without credentials of Ostler. */
 const never = "";
 
 /**
- * Sets the group to boot its target. Throws Refused while the NodeVersion is not released to the group and no boot
- * template is recorded.
+ * Makes new machines of the group boot the group's target. Throws Refused while the NodeVersion is not released to the
+ * group and no boot template is recorded.
  */
 export function publishBoots(kube: Cluster, { pool, revision }: BootOrder): Promise<Published> {
   return attempting(`set ScalingGroup "${groupNameOf(pool)}" to boot revision "${revision}"`, async () => {
@@ -59,8 +60,8 @@ export function publishBoots(kube: Cluster, { pool, revision }: BootOrder): Prom
 }
 
 /**
- * Sets the group to boot its target, unless it does already; returns the group's boot template. Throws Refused while
- * the NodeVersion is not released to the group and no boot template is recorded.
+ * Makes new machines of the group boot the group's target, unless they do already; returns the group's boot template.
+ * Throws Refused while the NodeVersion is not released to the group and no boot template is recorded.
  */
 export async function ensureBoots(
   kube: Cluster,
@@ -85,8 +86,44 @@ export async function ensureBoots(
   const former = ledger.boots ??
     { image: boots.image, template: boots.id, components: await componentsNow(kube, asked) };
   const template = await templateFor({ kube, asked, target, boots });
-  await note(kube, group, { now: { ...target, template: template.id }, before: former, target });
+  if (template.id !== boots.id) await refuseStale(kube, pool, target);
+  const isChanged = hashOf(former) !== hashOf(target);
+  const previous = isChanged && !await isFormerGood(kube, pool, { ledger, before: former }) ? { former } : {};
+  const pin = isPinOver(group, asked.version) ? { pin: null } : {};
+  const now = { ...target, template: template.id };
+  await note(kube, group, { now, annotations: written({ boots: now, ...previous, ...pin }) });
   return template;
+}
+
+/**
+ * Throws Moot if the group has another target by now, after setting the template of that target, because the template
+ * of `target` may have just replaced it in the cloud.
+ */
+async function refuseStale(kube: Cluster, pool: PoolRef, target: Target): Promise<void> {
+  const now = await needAsked(kube, pool);
+  if (!now.target || hashOf(now.target) === hashOf(target)) return;
+  await ensureBoots(kube, { pool, asked: now });
+  throw moot(
+    "GenerationStale",
+    `Failed to set what ScalingGroup "${groupNameOf(pool)}" boots: its target changed meanwhile`,
+  );
+}
+
+/**
+ * Returns whether the recorded previous template is that of the last good revision, and the current one (`before`) is
+ * not: the current one did not converge, so the recorded one stays for a rollback.
+ */
+async function isFormerGood(
+  kube: Kube,
+  pool: PoolRef,
+  { ledger: { former }, before }: { ledger: Asked["ledger"]; before: Boots },
+): Promise<boolean> {
+  if (!former || hashOf(former) === hashOf(before)) return false;
+  return hashOf(former) === (await readLastGood(kube, pool))?.specHash;
+}
+
+async function readLastGood(kube: Kube, { namespace, name }: PoolRef): Promise<LastGood | null> {
+  return memoryOf(await ifFound(readObject(kube, rollouts, { namespace, name }))).lastGood;
 }
 
 /**
@@ -120,8 +157,8 @@ function knownFor({ ledger: { pin, boots } }: Asked, target: Target): Boots | un
 }
 
 /**
- * Sets the group to boot a target and returns its boot template: a recorded one by its ID, otherwise one with the image
- * of the target.
+ * Sets and returns the boot template of the group: the one that is recorded for the target, by its ID, or else one with
+ * the image of the target.
  */
 async function templateFor({ kube, asked, target, boots }: Booting): Promise<BootTemplate> {
   const { groupId: group } = asked.group.spec;
@@ -146,16 +183,12 @@ async function componentsNow(kube: Cluster, { group: { spec } }: Asked): Promise
   return named.find((components) => components !== "") ?? "";
 }
 
-/**
- * Records the current boot template, and the previous boot template if that was for another target; writes the status
- * as the Constellation node operator did.
- */
+/** Records the current boot template in the annotations; writes the status as the Constellation node operator did. */
 async function note(
   kube: Kube,
   { metadata, status }: ScalingGroup,
-  { now, before, target }: { now: Boots; before: Boots; target: Target },
+  { now, annotations }: { now: Boots; annotations: Record<string, string | null> },
 ): Promise<void> {
-  const annotations = written({ boots: now, ...(hashOf(before) === hashOf(target) ? {} : { former: before }) });
   const isSame = Object.entries(annotations).every(([key, value]) => metadata.annotations?.[key] === value);
   const finalizers = [...new Set([...(metadata.finalizers ?? []), groupFinalizer])];
   if (!isSame || finalizers.length !== metadata.finalizers?.length) {
@@ -192,8 +225,8 @@ export function marksOf(image: string, group: string): Record<string, string> {
 
 /**
  * Pins the group to its last good boot template until its NodeVersion names another target; does not change the
- * NodeVersion. Returns whether this changed anything. Throws Refused (LastGoodMissing) if no last good boot template is
- * recorded.
+ * NodeVersion. Returns whether this changed anything; changes nothing if the order names a bad change and the group has
+ * another target. Throws Refused (LastGoodMissing) if no last good boot template is recorded.
  */
 export function restoreGroup(kube: Kube, order: RestoreOrder): Promise<{ changed: boolean }> {
   const name = groupNameOf(order.pool);
@@ -201,19 +234,30 @@ export function restoreGroup(kube: Kube, order: RestoreOrder): Promise<{ changed
     const asked = await readAsked(kube, order.pool);
     if (!asked || asked.group.metadata.deletionTimestamp) return { changed: false };
     const good = await goodBoots(kube, asked, order);
-    const from = hashOf(askedBy(asked.version));
-    const { pin } = asked.ledger;
-    if (hashOf(good) === from || (pin?.from === from && hashOf(pin.boots) === hashOf(good))) return { changed: false };
-    await patchLedger(kube, asked.group.metadata, written({ pin: { from, boots: good } }));
+    const { group, version, target } = asked;
+    const isOther = order.bad !== undefined && (!target || hashOf(target) !== order.bad.specHash);
+    if (isOther || (target && hashOf(target) === hashOf(good))) return { changed: false };
+    // The group may still boot the bad target although its NodeVersion names another one that is not released to it.
+    const from = hashOf(unpinnedTarget(group, version) ?? askedBy(version));
+    await patchLedger(kube, group.metadata, written({ pin: { from, boots: good } }));
     const message = `Rolled back to image ${good.image}, by ${order.by}: ${order.reason}`;
-    await emitEvents(kube, subjectOfGroup(asked.group), [{ type: "Warning", reason: "LastGoodRestored", message }]);
+    await emitEvents(kube, subjectOfGroup(group), [{ type: "Warning", reason: "LastGoodRestored", message }]);
     return { changed: true };
   });
 }
 
+/** Ends the pin of a rollback from one of these targets, by their hashes; does nothing for a deleted group. */
+export function endPin(kube: Kube, pool: PoolRef, targets: readonly string[]): Promise<void> {
+  return attempting(`end the rollback of ScalingGroup "${groupNameOf(pool)}"`, async () => {
+    // The NodeVersion is not read, because the report that ends the pin must also succeed without a NodeVersion.
+    const group = await ifFound(readClusterObject(kube, scalingGroups, groupNameOf(pool)));
+    const pin = group && ledgerOf(group).pin;
+    if (pin && targets.includes(pin.from)) await patchLedger(kube, group.metadata, written({ pin: null }));
+  });
+}
+
 async function goodBoots(kube: Kube, { ledger: { boots, former } }: Asked, { pool }: RestoreOrder): Promise<Boots> {
-  const { namespace, name } = pool;
-  const { lastGood } = memoryOf(await ifFound(readObject(kube, rollouts, { namespace, name })));
+  const lastGood = await readLastGood(kube, pool);
   const found = [former, boots].find((each) => each && hashOf(each) === lastGood?.specHash);
   if (found) return found;
   const state = lastGood

@@ -38,8 +38,8 @@ const first = { nodeImage: "constellation-version", min: 1, max: 10, autoscaling
 type Role = "Worker" | "ControlPlane";
 
 /**
- * Runs one discovery at `now` (epoch ms). If the cloud refuses a request about one group, the discovery still handles
- * all other groups before it fails.
+ * Runs one discovery at `now` (epoch ms). If the cloud or the API server refuses a request about one group, the
+ * discovery still handles all other groups before it fails.
  */
 export function discoverScalingGroups(kube: Cluster, now: number): Promise<DiscoveryResult> {
   return attempting("discover scaling groups", async () => {
@@ -68,11 +68,13 @@ async function compare(
   const known = new Map(objects.map((object) => [groupKeyOf(object.spec.groupId), object]));
   const missing = isComplete ? objects.filter(({ spec }) => !found.has(groupKeyOf(spec.groupId))) : [];
   await allOf([
-    ...[...found].map(([key, group]) => async () => {
-      const object = known.get(key);
-      if (object) await keep(kube, object, group);
-      else result.made.push(...await makeIfClear(kube, driver, group));
-    }),
+    ...[...found].map(([key, group]) => () =>
+      attempting(`create or update the ScalingGroup of group "${group.id}"`, async () => {
+        const object = known.get(key);
+        if (object) await keep(kube, object, group);
+        else result.made.push(...await makeIfClear(kube, driver, group));
+      })
+    ),
     ...missing.map((object) => async () => {
       if (await miss(kube, object, now) === "Removed") result.removed.push(object.metadata.name);
     }),
@@ -94,8 +96,8 @@ async function deleteSpareTemplates(driver: Driver, objects: readonly ScalingGro
 }
 
 /**
- * Creates the ScalingGroup once the cloud or a node shows its role, because until then it may have control planes.
- * Returns its name; nothing if it was not created.
+ * Creates the ScalingGroup of a cloud group once the cloud or a node shows the group's role, because until then the
+ * group may have control planes. Returns the name of the ScalingGroup, or an empty list if it was not created.
  */
 async function makeIfClear(kube: Cluster, driver: Driver, group: CloudGroup): Promise<string[]> {
   const role = group.role || await roleByNodes(kube, driver, group.id);
@@ -109,7 +111,10 @@ async function roleByNodes(kube: Cluster, driver: Driver, group: string): Promis
   return own.length > 0 ? "Worker" : undefined;
 }
 
-/** Creates the ScalingGroup and returns its name; returns nothing if a user has just created one for the group. */
+/**
+ * Creates the ScalingGroup and returns its name; returns an empty list if a user has just created a ScalingGroup for
+ * the group.
+ */
 async function make(kube: Cluster, group: CloudGroup, role: Role): Promise<string[]> {
   const { id, name: nodeGroupName, autoscalerName: autoscalerGroupName } = group;
   const spec = { ...first, groupId: id, nodeGroupName, autoscalerGroupName, role };
@@ -126,7 +131,7 @@ async function make(kube: Cluster, group: CloudGroup, role: Role): Promise<strin
   const other = `${name}-${createHash("sha256").update(groupKeyOf(id)).digest("hex").slice(0, 8)}`;
   await createClusterObject(kube, scalingGroups, { kind: "ScalingGroup", metadata: { name: other }, spec }).catch(
     (error: unknown) => {
-      if (statusOf(error) !== 409) throw error; // created by a previous attempt
+      if (statusOf(error) !== 409) throw error; // 409: a previous attempt created it
     },
   );
   return [other];
@@ -136,7 +141,9 @@ async function make(kube: Cluster, group: CloudGroup, role: Role): Promise<strin
 function nameFor({ name, id }: CloudGroup): string {
   const last = groupKeyOf(id).split("/").at(-1) ?? "";
   const plain = (name || last).toLowerCase().replaceAll(/[^a-z0-9.-]+/g, "-").slice(0, longestName);
-  return plain.replaceAll(/^[^a-z0-9]+|[^a-z0-9]+$/g, "") || "group";
+  // The API server accepts only names in which letters or digits are on both sides of each dot.
+  const dotted = plain.replaceAll(/[^a-z0-9]*\.[^a-z0-9]*/g, ".");
+  return dotted.replaceAll(/^[^a-z0-9]+|[^a-z0-9]+$/g, "") || "group";
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Cluster } from "../../cluster.ts";
 import { keepFromAutoscaler } from "./autoscaling.ts";
 import type { Resource } from "../../kube/resources.ts";
 import type { With } from "../contract.ts";
-import { publishBoots, readGroupWanted, restoreGroup } from "./boots.ts";
+import { endPin, publishBoots, readGroupWanted, restoreGroup } from "./boots.ts";
 import { admitMember, chooseMember, readOwnership, spareMember } from "./orders.ts";
 import { releaseGroup, removeGroupFinalizer, removeMember, seeMemberOff } from "./removals.ts";
 import { welcomeMember } from "./hand_over.ts";
@@ -68,6 +68,7 @@ export function scalingGroup(kube: Cluster): With<"orders" | "boots" | "welcome"
     // Machines differ only in image and components, and both are part of the target.
     stamp: undefined,
     keep: undefined,
+    endPin: (pool, specHashes) => endPin(kube, pool, specHashes),
     waker: undefined,
   };
 }

@@ -14,7 +14,7 @@ import {
   readClusterObject,
 } from "../../kube/resources.ts";
 import { attempting, ifFound, statusOf } from "../../kube/status.ts";
-import { type PendingNode, pendingNodes, type ScalingGroup } from "../../kube/update_kinds.ts";
+import { type PendingNode, pendingNodes } from "../../kube/update_kinds.ts";
 import type { AdmitOrder, MemberRef } from "../contract.ts";
 import { ensureBoots } from "./boots.ts";
 import { isOfControlPlane, refuseUnfit } from "./control_plane.ts";
@@ -54,9 +54,11 @@ export function admitMember(kube: Cluster, { pool, machine, victim }: AdmitOrder
     if (!known && seen.instances.some((each) => memberIdOf(each) === machine)) return;
     const order = known ?? await recorded(kube, { pool, asked, seen }, { machine, victim });
     if (order.goal === "Leave" || order.providerId !== "") return;
-    const group = await noteNumber(kube, pool, machine);
-    await withdrawIfLate(kube, asked, order);
-    await give(kube, { pool, asked: { ...asked, group } }, order);
+    // The group may have another target by now, because the read of the cloud takes seconds.
+    const now = await noteNumber(kube, pool, machine);
+    refuseOtherTarget(now, order);
+    await withdrawIfLate(kube, now, order);
+    await give(kube, { pool, asked: now }, order);
   });
 }
 
@@ -142,6 +144,14 @@ function waitForRival({ instances, records }: CloudSight, machine: string, donor
 }
 
 /**
+ * Throws Moot if the group has another target than when the order was recorded; the rollout then withdraws the order.
+ */
+function refuseOtherTarget({ target }: Asked, { id, target: ordered }: Order): void {
+  if (ordered === "" || (target && hashOf(target) === ordered)) return;
+  throw moot("GenerationStale", `Failed to order machine "${id}": the target of its group changed meanwhile`);
+}
+
+/**
  * Withdraws an order without an instance and throws Moot if a removal of the old machine is recorded, because the group
  * then replaces the old machine by itself. An order and a removal each write their record before they read the other
  * records, so at least one of them finds the other. A removal that finds an order waits (`settled` in `removals.ts`).
@@ -173,14 +183,17 @@ async function createRecord(
 }
 
 /**
- * Records on the ScalingGroup that the number in the order's token is used, before the cloud gets the order; returns
- * the updated ScalingGroup.
+ * Reads the group and records that the number in the order's token is used, before the cloud gets the order; returns
+ * the group with this record.
  */
-async function noteNumber(kube: Kube, pool: PoolRef, machine: string): Promise<ScalingGroup> {
-  const { group, ledger } = await needAsked(kube, pool);
+async function noteNumber(kube: Kube, pool: PoolRef, machine: string): Promise<Asked> {
+  const asked = await needAsked(kube, pool);
+  const { group, ledger } = asked;
   const number = numberIn(group.metadata.name, machine);
   const tokens = number === undefined ? undefined : taken(ledger.tokens, number);
-  return tokens ? await patchLedger(kube, group.metadata, written({ tokens })) : group;
+  if (!tokens) return asked;
+  const noted = await patchLedger(kube, group.metadata, written({ tokens }));
+  return { ...asked, group: noted, ledger: { ...ledger, tokens } };
 }
 
 async function give(kube: Cluster, { pool, asked }: Omit<Place, "seen">, order: Order): Promise<void> {
@@ -278,8 +291,8 @@ export function chooseMember(kube: Cluster, member: MemberRef): Promise<void> {
 }
 
 /**
- * Removes mark and cordon of a machine; also the mark of the Constellation node operator, which does not act on it any
- * more.
+ * Removes Ostler's mark and cordon of a machine, and also the mark that the Constellation node operator left on its
+ * node, because that operator does not act on the mark any more.
  */
 export function spareMember(kube: Cluster, member: MemberRef): Promise<void> {
   return attempting(`uncordon and unmark machine "${member.machine}"`, async () => {

@@ -95,14 +95,14 @@ export async function endOldRebalancingHolds(
 }
 
 /**
- * Does the work for all items, even if the cloud refuses it for some, and throws the first refusal at the end. Any
- * other failure ends the work at once.
+ * Does the work for all items, even if the cloud or the API server refuses it for some, and throws the first refusal at
+ * the end. Any other failure is thrown immediately, so the remaining items are skipped.
  */
 export async function allOf<T>(items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
   const refusals: unknown[] = [];
   for (const item of items) {
     await work(item).catch((error: unknown) => {
-      if (!["AccessDenied", "CloudRefused"].includes(failureTypeOf(error))) throw error;
+      if (!["AccessDenied", "CloudRefused", "ObjectInvalid"].includes(failureTypeOf(error))) throw error;
       refusals.push(error);
     });
   }

@@ -1,6 +1,7 @@
 /**
  * PendingNodes as the records of a scaling group: one for each ordered machine, and one for each machine to be removed.
  */
+import { createHash } from "node:crypto";
 import type { Cluster } from "../../cluster.ts";
 import type { Kube } from "../../kube/client.ts";
 import { deleteClusterObject, listClusterObjects, patchClusterObject } from "../../kube/resources.ts";
@@ -36,7 +37,7 @@ export const recordAnnotations = {
   attempt: "ostler.dev/attempt",
   /** The lack of capacity that the cloud reports. */
   trouble: "ostler.dev/trouble",
-  /** The planner's ID of a machine to be removed. */
+  /** The ID (`Member.id`) of a machine to be removed. */
   member: "ostler.dev/member",
   /** "true" if the removal makes the group smaller by one, "false" if the group replaces the machine. */
   shrinks: "ostler.dev/shrinks",
@@ -92,9 +93,17 @@ export interface Records {
   removals: Removal[];
 }
 
-/** Returns the name of the record of a removal, with the group, because machines of two groups may have the same ID. */
+/** Maximum length of the name of an object. */
+const longestName = 253;
+
+/**
+ * Returns the name of the record of a removal, with the group, because machines of two groups may have the same ID; a
+ * hash of both if the name would be too long.
+ */
 export function removalName(group: string, member: string): string {
-  return `${group}.${member}${goingSuffix}`.toLowerCase();
+  const name = `${group}.${member}`.toLowerCase();
+  const isLong = name.length + goingSuffix.length > longestName;
+  return `${isLong ? createHash("sha256").update(name).digest("hex") : name}${goingSuffix}`;
 }
 
 /** Reads all records of a group, once for concurrent callers. */

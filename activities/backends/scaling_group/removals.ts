@@ -5,11 +5,14 @@ import type { Cluster } from "../../cluster.ts";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import { groupKeyOf, type Instance } from "../../clouds/driver.ts";
 import { moot, refused, unavailable } from "../../failures.ts";
-import type { Kube } from "../../kube/client.ts";
+import { asMergePatch, type Kube } from "../../kube/client.ts";
 import { createClusterObject, patchClusterObject, readClusterObject } from "../../kube/resources.ts";
 import { abreast, attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { pendingNodes, type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
+import type { GroupNode } from "../../node_version/group_nodes.ts";
+import { marks } from "../../node_version/marks.ts";
 import type { MachineState, MemberRef } from "../contract.ts";
+import { marksOf } from "./boots.ts";
 import { inheritanceFor } from "./inheritance.ts";
 import { isOfControlPlane, leaveEtcd, refuseUnfit } from "./control_plane.ts";
 import { groupFinalizer, patchLedger, withLegacy, written } from "./ledger.ts";
@@ -77,7 +80,7 @@ export function seeMemberOff(kube: Cluster, { pool, machine }: MemberRef): Promi
       if (isWithdrawn) await endAttempt(kube, asked.group.spec.groupId, order);
       return await readGroupState(kube, { pool, machine });
     }
-    await forget(kube, seen, { machine, removal });
+    await forget(kube, { asked, seen }, { machine, removal });
     return undefined;
   });
 }
@@ -187,8 +190,8 @@ async function leave(
 }
 
 /**
- * Returns whether the group is one larger because of this machine: it is obsolete, it is a new machine, or an order
- * replaces it. If an order has lost its old machine outside of Ostler, that order is changed to replace this machine.
+ * Returns whether the group is one larger because of this machine: it is obsolete, or an open order created or replaces
+ * it. If the old machine of another order was removed outside of Ostler, that order is changed to replace this machine.
  */
 async function isAbove(
   kube: Kube,
@@ -226,7 +229,23 @@ async function tell(
     refuseUnfit(asked, seen, `remove instance "${providerId}"`);
     if (instance) await leaveEtcd(kube, seen, instance);
   }
+  if (instance) await ensureGroupNamed(kube, seen, { instance, groupId });
   return await driver.remove({ group: groupId, providerId, shrinks });
+}
+
+/**
+ * Writes the group's ID on the Node of an instance of the group, because the cloud does not show to which group a
+ * deleted instance belonged.
+ */
+async function ensureGroupNamed(
+  kube: Kube,
+  { nodes }: CloudSight,
+  { instance: { providerId, image }, groupId }: { instance: Instance; groupId: string },
+): Promise<void> {
+  const node = nodes.get(providerId.toLowerCase());
+  if (!node || groupKeyOf(node.group) === groupKeyOf(groupId)) return;
+  const body = { metadata: { uid: node.uid, annotations: marksOf(node.image || image, groupId) } };
+  await ifFound(kube.core.patchNode({ name: node.name, body }, asMergePatch));
 }
 
 /** Withdraws an order with an unknown outcome; its token shows later whether an instance was created. */
@@ -239,14 +258,14 @@ async function giveUp(kube: Kube, { record, uid, goal }: Order): Promise<void> {
 
 /**
  * Deletes the Node of a deleted machine, if it still belongs to that instance, and then the records of the machine. The
- * record of the removal comes last, so that an interrupted attempt is repeated.
+ * record of the removal is deleted last, so that an interrupted attempt is repeated.
  */
 async function forget(
   kube: Kube,
-  seen: CloudSight,
+  { asked, seen }: Pick<Place, "asked" | "seen">,
   { machine, removal }: { machine: string; removal: Removal | undefined },
 ): Promise<void> {
-  await deleteNode(kube, seen, removal?.providerId ?? "");
+  await deleteNode(kube, { asked, seen }, removal?.providerId ?? "");
   const open = openOrders(seen);
   for (const order of seen.records.orders) {
     const isOwn = order.id === machine;
@@ -287,14 +306,32 @@ function isUnseen({ instances, at }: CloudSight, order: Order): boolean {
   return isLost(order, at) && !instances.some((each: Instance) => each.token === order.id);
 }
 
-async function deleteNode(kube: Kube, { nodes }: CloudSight, providerId: string): Promise<void> {
-  const node = nodes.get(providerId.toLowerCase());
-  if (!node || providerId === "") return;
+/**
+ * Deletes the Node of a deleted instance, but only if an annotation of the Node names the group or the cloud listed the
+ * instance in it, because users with permission to write records could name any machine.
+ */
+async function deleteNode(
+  kube: Kube,
+  { asked, seen }: Pick<Place, "asked" | "seen">,
+  providerId: string,
+): Promise<void> {
+  const node = seen.nodes.get(providerId.toLowerCase());
+  if (!node || providerId === "" || (node.isControlPlane && !isOfControlPlane(asked, seen))) return;
+  const isListed = seen.instances.some((each) => isOf(providerId, each));
+  if (!isListed && !await isNamed(kube, node, asked.group.spec.groupId)) return;
   try {
     await ifFound(kube.core.deleteNode({ name: node.name, body: { preconditions: { uid: node.uid } } }));
   } catch (error) {
     if (statusOf(error) !== 409) throw error; // 409: the Node of this name has another UID, so it is a newer node
   }
+}
+
+async function isNamed(kube: Kube, { name, group }: GroupNode, groupId: string): Promise<boolean> {
+  const isOwn = (id: string): boolean => groupKeyOf(id) === groupKeyOf(groupId);
+  if (isOwn(group)) return true;
+  // The annotation may have been written a moment ago, which the snapshot does not show yet.
+  const node = await ifFound(kube.core.readNode({ name }));
+  return node !== undefined && isOwn(node.metadata?.annotations?.[marks.group] ?? "");
 }
 
 // A group that is being deleted keeps its machines; records, marks and cordons are removed.

@@ -55,7 +55,10 @@ export async function readAsked(kube: Kube, pool: PoolRef): Promise<Asked | unde
   return { group, version, ledger: ledgerOf(group), target: targetOf(group, version) };
 }
 
-/** An empty NodeVersion, for a group that is being deleted and whose finalizer is all that remains to be removed. */
+/**
+ * Returns an empty NodeVersion in place of the missing NodeVersion of a group that is being deleted: only the finalizer
+ * of such a group remains to be removed.
+ */
 function absent(name: string): NodeVersion {
   return NodeVersion.parse({ metadata: { name, uid: "", creationTimestamp: new Date(0) } });
 }
@@ -89,8 +92,8 @@ export interface CloudSight {
   /** The group's nodes, by provider ID in lower case. */
   nodes: Map<string, GroupNode>;
   at: Moment;
-  /** Whether records changed during the read, so that the answers of the cloud may or may not include them. */
-  isMoving: boolean;
+  /** Number of records that changed during the read, so that the answers of the cloud may or may not include them. */
+  moved: number;
 }
 
 const usualLagMs = 120_000;
@@ -118,7 +121,7 @@ export async function readCloud(kube: Cluster, { group: { metadata, spec } }: As
   }
   const { lagMs = usualLagMs, attempts } = driver;
   const at = { now: Date.now(), lagMs, ...(attempts ? { isOpen: attempts.isOpen } : {}) };
-  return { cloud, instances, records, nodes, at, isMoving: identityOf(before) !== identityOf(records) };
+  return { cloud, instances, records, nodes, at, moved: changesBetween(before, records) };
 }
 
 // Throws Refused if two nodes have the provider ID of one machine, because Ostler could drain or repair the wrong one.
@@ -138,13 +141,18 @@ export function readInstances(kube: Cluster, driver: Driver, groupId: string): P
   return kube.cache.read(`instances of ${groupId}`, () => driver.instances(groupId));
 }
 
-/** Returns a text that changes with the records that the size of a group depends on. */
-function identityOf({ orders, removals }: Records): string {
-  const all = [
-    ...orders.map(({ id, goal, providerId, donor }) => [id, goal, providerId, donor]),
-    ...removals.map(({ member, providerId, shrinks }) => [member, providerId, shrinks]),
+/** Returns the number of records that differ in the fields that the size of a group depends on. */
+function changesBetween(before: Records, after: Records): number {
+  const [old, now] = [factsIn(before), factsIn(after)];
+  return [...new Set([...old.keys(), ...now.keys()])].filter((record) => old.get(record) !== now.get(record)).length;
+}
+
+function factsIn({ orders, removals }: Records): Map<string, string> {
+  const all: [uid: string, facts: unknown[]][] = [
+    ...orders.map(({ uid, ...each }): [string, unknown[]] => [uid, [each.goal, each.providerId, each.donor]]),
+    ...removals.map((each): [string, unknown[]] => [each.record.metadata.uid, [each.providerId, each.shrinks]]),
   ];
-  return JSON.stringify(all.map((each) => JSON.stringify(each)).sort());
+  return new Map(all.map(([uid, facts]) => [uid, JSON.stringify(facts)]));
 }
 
 const object = { apiVersion: "update.edgeless.systems/v1alpha1", kind: "ScalingGroup" };

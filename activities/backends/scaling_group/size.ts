@@ -1,15 +1,16 @@
 /**
  * The declared size of a group: its size in the cloud without the machines that were ordered as replacements of
- * existing ones. During an order or removal the size in the cloud is uncertain, so the recorded number counts.
+ * existing ones. During an order or removal the size in the cloud is uncertain, so the recorded number counts, unless
+ * another controller has made the group larger meanwhile.
  */
 import type { Instance } from "../../clouds/driver.ts";
 import type { Asked, CloudSight } from "./sight.ts";
-import { isAlive, isOf, type Order } from "./records.ts";
+import { isAlive, isOf, type Order, type Removal } from "./records.ts";
 import { type Ledger, patchLedger, written } from "./ledger.ts";
 import { isLost, memberIdOf } from "./member.ts";
 import type { Kube } from "../../kube/client.ts";
 
-type Seen = Pick<CloudSight, "cloud" | "instances" | "records" | "nodes" | "at" | "isMoving">;
+type Seen = Pick<CloudSight, "cloud" | "instances" | "records" | "nodes" | "at" | "moved">;
 
 /** Returns whether the cloud has accepted an order, according to its answer or its list of instances. */
 export function isReached({ id, providerId }: Order, instances: readonly Instance[]): boolean {
@@ -41,9 +42,9 @@ export function orphansOf(seen: Pick<Seen, "instances" | "records">): Order[] {
 }
 
 /**
- * Returns the machine that the Constellation node operator ordered and then marked as obsolete: it is one too many. The
- * operator had at most one. Because nodes can mark themselves, a group shrinks by one machine at a time and never below
- * its minimum.
+ * Returns the machine that the Constellation node operator ordered and then marked as obsolete, so that the group has
+ * one machine too many. The operator had at most one such machine. Because nodes can mark themselves, a group shrinks
+ * by one machine at a time and never below its minimum.
  */
 export function obsoleteIn(
   { cloud, instances, records, nodes }: Pick<Seen, "cloud" | "instances" | "records" | "nodes">,
@@ -57,30 +58,44 @@ export function obsoleteIn(
   }).slice(0, 1);
 }
 
-/** Returns the declared size of a group; the recorded one, if any, while the size in the cloud is uncertain. */
+/**
+ * Returns the declared size of a group. While the size in the cloud is uncertain, the recorded size counts, if there is
+ * one, and unless the group is larger than open orders and removals can explain.
+ */
 export function declaredSize(seen: Seen, { declared }: Pick<Ledger, "declared">): number {
-  const reckoned = Math.max(0, seen.cloud.size - openOrders(seen).length - obsoleteIn(seen).length);
-  return isUncertain(seen) ? declared ?? reckoned : reckoned;
+  const obsolete = obsoleteIn(seen);
+  const open = openOrders(seen);
+  const reckoned = Math.max(0, seen.cloud.size - open.length - obsolete.length);
+  const pending = removalsPending(seen);
+  const isDeducted = ({ member }: Removal): boolean =>
+    open.some(({ donor }) => donor === member) || obsolete.some((each) => memberIdOf(each) === member);
+  const deducted = pending.filter(isDeducted).length;
+  const least = reckoned - seen.moved - ordersPending(seen).length - (pending.length - deducted);
+  const most = reckoned + seen.moved + deducted;
+  if (least === most || declared === undefined) return reckoned;
+  // The largest possible size counts: with a smaller one, machines that serve could be drained as surplus.
+  return declared < least ? most : declared;
 }
 
-/** Returns whether an order or removal may or may not have changed the size in the cloud yet. */
-function isUncertain(
-  { instances, records: { orders, removals }, at, isMoving }: Omit<Seen, "cloud" | "nodes">,
-): boolean {
+/** Returns the orders that may or may not have made the group larger yet. */
+function ordersPending({ instances, records, at }: Pick<Seen, "instances" | "records" | "at">): Order[] {
+  return records.orders.filter((order) => {
+    return !isReached(order, instances) && (order.goal === "Join" || !isLost(order, at));
+  });
+}
+
+/** Returns the removals that may or may not have made the group smaller yet. */
+function removalsPending({ instances, records }: Pick<Seen, "instances" | "records">): Removal[] {
   const isThere = (providerId: string): boolean => instances.some((each) => isAlive(each) && isOf(providerId, each));
-  const isOnItsWay = (order: Order): boolean =>
-    !isReached(order, instances) && (order.goal === "Join" || !isLost(order, at));
-  return isMoving || orders.some(isOnItsWay) ||
-    removals.some(({ providerId, shrinks }) => shrinks && isThere(providerId));
+  return records.removals.filter(({ providerId, shrinks }) => shrinks && isThere(providerId));
 }
 
 /**
  * Records the declared size of a group before Ostler records an order or a removal that changes the group's size. While
- * the size in the cloud is uncertain, a size that is already recorded stays.
+ * the size in the cloud is uncertain, a size that is already recorded stays if it still counts.
  */
 export async function noteSize(kube: Kube, { asked, seen }: { asked: Asked; seen: CloudSight }): Promise<void> {
   const { group: { metadata }, ledger } = asked;
-  if (isUncertain(seen) && ledger.declared !== undefined) return;
   const declared = declaredSize(seen, ledger);
   if (declared !== ledger.declared) await patchLedger(kube, metadata, written({ declared }));
 }

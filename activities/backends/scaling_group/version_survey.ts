@@ -47,8 +47,9 @@ import { isDeepStrictEqual } from "node:util";
 import { failureTypeOf } from "../../failures.ts";
 
 /**
- * Surveys a NodeVersion and writes its status; returns Gone if it was or is being deleted. Only a worker with hands
- * (`docs/explanation/hands.md`) can upgrade Kubernetes of control planes.
+ * Surveys a NodeVersion and writes its status; returns Gone if it was or is being deleted. Only a worker process of
+ * Ostler that may create hands (pods that work on nodes, `docs/explanation/hands.md`) can upgrade Kubernetes of control
+ * planes.
  */
 export function surveyNodeVersion(
   kube: Cluster,
@@ -91,8 +92,8 @@ export function surveyNodeVersion(
       isControlPlane && keys.includes(groupKeyOf(group))
     );
     await showCertificates(kube, version, { controlPlanes, now: Date.now() });
-    // A group at rest may keep its rebalancing suspended because of its open orders. That hold does not count, because
-    // it ends with these orders and not with the rollout of the NodeVersion.
+    // A group whose rollout replaces no machines may keep its rebalancing suspended because of its open orders. That
+    // suspension does not count, because it ends with these orders and not with the rollout of the NodeVersion.
     const standing = progress.filter(({ isMoving }) => !isMoving).map((each) => each.name);
     const held = groups.filter((group) =>
       isRebalancingHeld(group) && !(standing.includes(group.metadata.name) && hasOpenOrders(group, records))
@@ -113,10 +114,10 @@ export function surveyNodeVersion(
 type Present = Extract<VersionSurvey, { state: "Present" }>;
 type Seen = Omit<Present, "state" | "fingerprint" | "digest" | "released">;
 
-/** Number of records that a message names. */
+/** Maximum number of PendingNodes that a message names. */
 const named = 5;
 
-/** Returns what the NodeVersion waits for, as a sentence; names the remaining records once the groups are done. */
+/** Returns what the NodeVersion waits for, as a sentence; names the remaining PendingNodes once the groups are done. */
 function saysOf(
   { isSettled, outdated }: Completion,
   { isDone, isAllDone, pending }: { isDone: boolean; isAllDone: boolean; pending: readonly PendingNode[] },
@@ -130,8 +131,9 @@ function saysOf(
 
 function survey(version: NodeVersion, seen: Seen): Present {
   const facts = { digest: hashOf(askedBy(version)), released: releasedStage(version) ?? null, ...seen };
-  // The fingerprint must not depend on the worker: a worker without hands (`docs/explanation/hands.md`) may survey, and
-  // a worker with hands may wait for a change. If their fingerprints differed, each wait would end at once.
+  // The fingerprint must not depend on which worker process of Ostler computes it: a process without hands
+  // (`docs/explanation/hands.md`) may survey, and a process with hands may wait for a change. If their fingerprints
+  // differed, each wait would end immediately.
   const ofAnyWorker = { ...facts, upgrade: upgradeStateOf(version) };
   const fingerprint = createHash("sha256").update(JSON.stringify(ofAnyWorker)).digest("hex").slice(0, 16);
   return { state: "Present", fingerprint, ...facts };
@@ -216,7 +218,9 @@ function autoscalersOf(
 // The status of a NodeVersion as the Constellation node operator wrote it: nodes by class, and whether they are
 // outdated.
 
-/** Number of nodes per class that are named; the condition has their count. */
+/**
+ * Maximum number of nodes per class, and of PendingNodes, that the status names; the condition counts all that remain.
+ */
 const shown = 200;
 
 /** Writes the status if it differs; conditions of other controllers stay. */
@@ -336,7 +340,7 @@ async function newerThanServer(kube: Cluster, { spec }: Pick<NodeVersion, "spec"
 function tooNew({ kubernetesClusterVersion }: NodeVersion["spec"], state: string): VersionTrouble {
   const message =
     `The NodeVersion names Kubernetes "${kubernetesClusterVersion}", but ${state}: a kubelet must not be ` +
-    "newer than its API server; upgrade all API servers first, or, for control planes in scaling groups, set " +
-    "hands-image, so that Ostler upgrades them";
+    "newer than its API server; upgrade all API servers first; Ostler upgrades control planes " +
+    "in scaling groups itself if its worker has setting hands-image";
   return { reason: "KubernetesTooNew", message };
 }

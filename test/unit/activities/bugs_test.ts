@@ -29,8 +29,15 @@ Deno.test("withBugsSorted: passes on ApplicationFailures and cancellations uncha
   equal(await failureOf(refusal), refusal);
   const cancelled = new CancelledFailure("CANCELLED");
   equal(await failureOf(cancelled), cancelled);
-  const late = new Error("broken off");
+  const late = new DOMException("broken off", "AbortError");
   equal(await failureOf(late, { cancel: AbortSignal.abort() }), late);
+});
+
+Deno.test("withBugsSorted: describes an internal error of a cancelled activity without its message, and lets Temporal retry it", async () => {
+  const fault = new TypeError('Invalid URL: "https://robot:hunter2@registry.example"');
+  const failure = await failureOf(fault, { cancel: AbortSignal.abort(), attempt: 4 });
+  match(`${failure}`, /Failed to run activity "publishConfig": internal error, TypeError at bugs_test\.ts:\d+$/);
+  equal((failure as ApplicationFailure).nonRetryable, false);
 });
 
 Deno.test("withBugsSorted: returns what its steps return", async () => {

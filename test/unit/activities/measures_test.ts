@@ -55,7 +55,7 @@ Deno.test("measures: leave the activities unchanged when no meter is configured"
   equal(withFailuresCounted(undefined, steps), steps);
 });
 
-Deno.test("measures: count the duration of a publication from its first request, including the queue and earlier attempts", async () => {
+Deno.test("measures: count the duration of a publication from when it was first scheduled, including the time in the task queue and earlier attempts", async () => {
   const measures = notes();
   const published = { news: "Published" } as Published;
   await inActivity(() => measuredPublish(measures, () => Promise.resolve(published)), {

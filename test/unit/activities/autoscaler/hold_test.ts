@@ -26,7 +26,7 @@ async function seen(kube: FakeKube): Promise<[enabled: boolean, holders: string[
   return [strategy.spec.enabled, holdersOf(strategy, 0)];
 }
 
-Deno.test("K24 holdAutoscalers: turns a running autoscaler off once, and on again after the hold", async () => {
+Deno.test("K24 holdAutoscalers: turns a running autoscaler off once, and on again when the hold is released", async () => {
   const kube = strategies(true);
   for (let nth = 0; nth < 2; nth++) await holdAutoscalers(kube.client, { holder: "v", until: 10 });
   deepEqual(await seen(kube), [false, ["v"]]);

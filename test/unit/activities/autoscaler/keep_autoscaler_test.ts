@@ -58,7 +58,7 @@ for (
   });
 }
 
-Deno.test("AS5, AS6 ensureAutoscalerKept: writes the groups once, and touches no other container", async () => {
+Deno.test("AS5, AS6 ensureAutoscalerKept: writes the groups once into the command of the autoscaler, and changes no other container of the Deployment", async () => {
   const kube = kubeWith(true);
   group(kube);
   await keep(kube);
@@ -86,7 +86,7 @@ Deno.test("ensureAutoscalerKept: reports the missing object that it waits for, a
   deepEqual([statusOf(kube).conditions[0]?.status, specOf(kube).replicas], ["True", 1]);
 });
 
-Deno.test("ensureAutoscalerKept: reads again after a conflict", async () => {
+Deno.test("ensureAutoscalerKept: fails with a retryable error after a conflict, and succeeds at the next attempt", async () => {
   const kube = kubeWith(true);
   kube.onRequest = (line) => {
     if (line.startsWith("patch deployments")) throw answer(409, "Conflict", "it has been modified");

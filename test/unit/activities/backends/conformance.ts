@@ -1,4 +1,4 @@
-/** The promises of every backend; each backend runs this suite over its own scene. */
+/** Tests what every backend must do; each backend runs these tests with a pool of its own. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import type { ProfilePlace, With } from "../../../../activities/backends/contract.ts";
 import type { PoolRef } from "../../../../workflows/contracts/mod.ts";
@@ -11,18 +11,23 @@ type Replacing = With<"orders">;
 export interface Scene {
   pool: PoolRef;
   place: ProfilePlace;
-  /** A new machine that waits for admission, and the machine that it replaces if the backend needs one. */
+  /**
+   * A new machine that does not boot before order `admit`, and the machine that it replaces if the backend needs one.
+   */
   held: string;
   victim?: string;
-  /** A Ready member. */
+  /** A Ready machine of the pool. */
   serving: { machine: string; node: string };
-  /** A held and drained member that is leaving. */
+  /** A held and drained machine of the pool that is being deleted. */
   leaving: { machine: string; node: string };
-  /** Verbs that have nothing to do here, because new machines are pending or another controller decides what boots. */
+  /**
+   * The orders that change nothing in this scene, because the new machine is only pending or the backend does not stamp
+   * templates.
+   */
   idle?: readonly string[];
-  /** The backend, interrupted or not; each of its requests calls `onCall`. */
+  /** Returns the backend. With `interruption` one of its requests is interrupted, and each request calls `onCall`. */
   backend(interruption?: Interruption, onCall?: () => void): Replacing;
-  /** Returns the state of everything as text, equal for equal states, without Events. */
+  /** Returns the state of all objects except Events as text; equal states give equal texts. */
   dump(): string;
   /** Deletes the pool and its machines. */
   clear(): void;
@@ -84,7 +89,7 @@ async function requestsOf(act: Act, scene: Scene): Promise<number> {
 /** Tests all promises of a backend; `make` returns a scene in its initial state. */
 export function prove(name: string, make: () => Scene): void {
   for (const [verb, act] of Object.entries(orders)) {
-    Deno.test(`${name}: ${verb} has the same effect twice as once`, async () => {
+    Deno.test(`${name}: ${verb} has the same effect when it is called twice as when it is called once`, async () => {
       const scene = make();
       const before = scene.dump();
       await run(act, scene, scene.backend());
@@ -114,7 +119,7 @@ export function prove(name: string, make: () => Scene): void {
   }
 
   for (const [verb, act] of Object.entries({ ...orders, ...reads })) {
-    Deno.test(`${name}: ${verb} succeeds or is moot for a deleted pool, and writes nothing`, async () => {
+    Deno.test(`${name}: ${verb} succeeds, or fails as MachineGone or GenerationStale, for a deleted pool, and writes nothing`, async () => {
       const scene = make();
       scene.clear();
       const before = scene.dump();

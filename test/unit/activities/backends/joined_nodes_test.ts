@@ -20,7 +20,7 @@ Deno.test("JoinedNodes.place: reports both pools when a machine moves to another
   deepEqual([joined.nodesOf("fleet/web"), joined.nodesOf("fleet/db")], [[], ["w-1"]]);
 });
 
-Deno.test("JoinedNodes.poolOf: keeps the machine that took over the name of a node before the old one was deleted", () => {
+Deno.test("JoinedNodes.poolOf: returns the pool of the new machine when a new machine has taken over the node name of an old one, which is deleted later", () => {
   const joined = new JoinedNodes();
   joined.place("fleet/old", web);
   joined.place("fleet/new", { ...web, pool: "fleet/db" });

@@ -50,7 +50,7 @@ Deno.test("node annotation: keeps the last five failures, each image once", () =
   deepEqual(withFailure(note, failure(3, 9)).failed.map(({ at }) => at), [2, 4, 5, 6, 9]);
 });
 
-Deno.test("NodePool: a rollout depends on the object and the digest of its OSImage", () => {
+Deno.test("NodePool: the observed state contains UID, generation and deletion of the NodePool, and the digest of its OSImage", () => {
   const object = { metadata: { ...metadata, generation: 3 } };
   equal(observedOf(object), "u/3");
   equal(observedOf(object, digest), `u/3/${hashOf(digest)}`);

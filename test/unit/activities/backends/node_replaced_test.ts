@@ -29,7 +29,7 @@ function putMachine(kube: FakeKube, name: string, { uid = "uid-of-n1", metadata 
   kube.put("machines", machine(name, { metadata, status: { nodeRef: { name: node, uid } } }));
 }
 
-/** A node of NodePool edge, and its machine of MachineDeployment pool. */
+/** Returns a node of NodePool "edge", and the machine of that node, which belongs to MachineDeployment "pool". */
 function kubeWithNode(): FakeKube {
   const kube = new FakeKube();
   const spec = { nodeSelector: { matchLabels: { pool: "edge" } }, driver: "bootc", image: { reference: image } };
@@ -115,7 +115,7 @@ async function callsOf(): Promise<number> {
   return calls;
 }
 
-Deno.test("ensureNodeReplaced: deletes only that machine when killed at any request and retried, and holds nothing", async () => {
+Deno.test("ensureNodeReplaced: deletes only the node's machine, and leaves no machine held, when it is killed at any request and retried", async () => {
   const calls = await callsOf();
   for (const at of Array(calls).keys()) {
     for (const when of ["before", "after"] as const) {
@@ -131,7 +131,7 @@ Deno.test("ensureNodeReplaced: deletes only that machine when killed at any requ
   ok(calls > 6);
 });
 
-Deno.test("ensureNodeReplaced: leaves a node that returned under the same name, and another machine, alone", async () => {
+Deno.test("ensureNodeReplaced: writes nothing when a new node or a new machine has the same name, or when the machine has no owner", async () => {
   const back = kubeWithNode();
   putNode(back, "uid-of-later");
   putMachine(back, "pool-hash-1-a", { uid: "uid-of-later" });
@@ -143,7 +143,7 @@ Deno.test("ensureNodeReplaced: leaves a node that returned under the same name, 
   deepEqual([...back.writes, ...other.writes, ...orphan.writes], []);
 });
 
-Deno.test("awaitNodeGone: ends when the node is deleted or its name is reused, and reports at its end a node that is still there", async () => {
+Deno.test("awaitNodeGone: returns true when the node is deleted or a new node has its name, and false at the deadline when the node still exists", async () => {
   const until = Date.now();
   const gone = (kube: FakeKube): Promise<boolean> =>
     inActivity(() => awaitNodeGone(kube.client, { ...update, maker, until }));

@@ -17,7 +17,7 @@ const paths = {
   nodes: "/api/v1/nodes",
 };
 
-/** One pool of each kind, in the API server at first. */
+/** Puts one pool of each kind into the API server. */
 function putPools(api: WatchedApi): void {
   const named = { namespace: "fleet", name: "web", uid: "u", generation: 1, creationTimestamp };
   const annotations = { "k8c.io/operating-system-profile": "p" };
@@ -51,7 +51,7 @@ async function watching(
 
 const keys = ["fleet/node-pool.web", "fleet/web", "kube-system/scaling-group.web"];
 
-/** Calls `use`, and returns how often a pass over all objects of a kind began meanwhile. */
+/** Runs `use`, and returns how often the informers meanwhile began to iterate over all objects of a kind. */
 async function passesIn(use: () => Promise<void>): Promise<number> {
   const { values } = Informer.prototype;
   let passes = 0;
@@ -63,7 +63,7 @@ async function passesIn(use: () => Promise<void>): Promise<number> {
   return passes;
 }
 
-Deno.test("fault E12 watchAll: a change of a node costs no pass over all nodes", async () => {
+Deno.test("fault E12 watchAll: a change of a node causes no iteration over all nodes", async () => {
   await using api = await WatchedApi.start();
   putPools(api);
   const put = (name: string, isReady: boolean): void => {
@@ -114,7 +114,7 @@ Deno.test("fault E12 watchAll: a NodePool whose selector changes reports the hea
   });
 });
 
-Deno.test("watchAll: finds a pool of each kind by the key of its Rollout, and reports each at first", async () => {
+Deno.test("watchAll: finds a pool of each kind by the key of its Rollout, and reports each existing pool when it starts", async () => {
   await using api = await WatchedApi.start();
   putPools(api);
   await watching(api, async (source, reported) => {

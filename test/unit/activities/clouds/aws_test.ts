@@ -5,7 +5,7 @@ import { clusterTag, spec, worldOf as open } from "../../../support/clouds/aws_w
 import { truthIn } from "../../../support/clouds/group_truth.ts";
 import { type CloudConditions, type CloudUnderTest, conforms } from "../../../support/driver_conformance.ts";
 
-/** A driver that is opened at the first call. */
+/** Returns a driver at once; each of its calls waits until `driver` is opened. */
 function opened(driver: Promise<Driver>): Driver {
   const handler = (verb: string) => async (...args: unknown[]) =>
     await ((await driver)[verb as keyof Driver] as (...args: unknown[]) => unknown)(...args);
@@ -77,7 +77,8 @@ for (const version of ["$Latest", "$Default", "1"]) {
     const group = world.cloud.group(spec.id);
     ok(group);
     equal(world.stub.ground.versionOf(group), "2");
-    // Each entry ends with the image that the group boots at that call: until its update still the previous image.
+    // Each entry ends with the image that the group boots at that call; before the update of the group this is the
+    // previous image.
     const made = seen.findIndex((each) => each.startsWith("CreateLaunchTemplateVersion"));
     const after = seen.slice(made).filter((each) => !each.startsWith("Describe"));
     deepEqual(after.slice(0, 2), ["CreateLaunchTemplateVersion image-1", "UpdateAutoScalingGroup image-1"]);
@@ -114,14 +115,14 @@ Deno.test("K19 openAws: refuses a template that lost a field on its way, and sho
   equal(world.cloud.group(spec.id)?.boots.fields.image, "image-1");
 });
 
-Deno.test("K8 openAws: orders in the emptiest zone, and again there after the group changed", async () => {
+Deno.test("K8 openAws: orders in the emptiest zone, and repeats an order in the same zone although another zone is the emptiest by then", async () => {
   await using world = open({ groups: [{ ...spec, size: 1 }], lagMs: 60_000 });
   const driver = await world.driver;
   world.stub.fault = (_, action) => action === "CreateTags" ? "CutBefore" : undefined;
   await rejects(driver.order({ group: spec.id, token: "t" }), { type: "ApiUnavailable" });
   const ordered = world.cloud.instances().at(-1);
   equal(ordered?.zone, "eu-west-1a");
-  // AWS shows both instances now, so the other zone is the emptiest.
+  // AWS lists both instances from now on and the first one is terminated, so the other zone is the emptiest.
   for (const each of world.cloud.instances()) each.since = new Date(0).toISOString();
   world.cloud.set(world.cloud.instances()[0]?.providerId ?? "", { state: "Terminated" });
   world.stub.fault = () => undefined;
@@ -134,7 +135,7 @@ Deno.test("K8 openAws: orders in the emptiest zone, and again there after the gr
 });
 
 for (const remembersErrors of [false, true]) {
-  Deno.test(`K10 openAws: reports once that no zone has capacity (AWS repeats errors for a token: ${remembersErrors})`, async () => {
+  Deno.test(`K10 openAws: reports for each order that no zone has capacity (AWS repeats errors for a token: ${remembersErrors})`, async () => {
     await using world = open({ capacity: 2, remembersErrors });
     const driver = await world.driver;
     for (let nth = 0; nth < 2; nth++) {
@@ -175,7 +176,7 @@ Deno.test("openAws: stops when its signal is aborted", async () => {
   await rejects(driver.groups(), { message: "it ends" });
 });
 
-Deno.test("fault G2: openAws launches in the ordered zone although another is emptier", async () => {
+Deno.test("fault G2: openAws launches in the zone that the order names, although another zone has fewer instances", async () => {
   await using world = open({ groups: [{ ...spec, size: 1 }] });
   const [{ zone } = { zone: "" }] = world.cloud.instances();
   const answer = await (await world.driver).order({ group: spec.id, token: "t", zone });
@@ -183,19 +184,19 @@ Deno.test("fault G2: openAws launches in the ordered zone although another is em
   equal(answer.instance.zone, zone);
 });
 
-Deno.test("fault G2: openAws reports the ordered zone without capacity, and launches in no other", async () => {
+Deno.test("fault G2: openAws reports that the zone that the order names has no capacity, and launches in no other zone", async () => {
   await using world = open({ launchErrors: ["InsufficientInstanceCapacity"] });
   const answer = await (await world.driver).order({ group: spec.id, token: "t", zone: "eu-west-1b" });
   deepEqual(answer, { outcome: "NoCapacity", says: "InsufficientInstanceCapacity: it failed" });
 });
 
-Deno.test("fault G2: openAws launches in any zone when the group no longer has the ordered one", async () => {
+Deno.test("fault G2: openAws launches in any zone of the group when the group no longer has the zone that the order names", async () => {
   await using world = open();
   const answer = await (await world.driver).order({ group: spec.id, token: "t", zone: "eu-west-1z" });
   equal(answer.outcome, "Ordered");
 });
 
-Deno.test("fault G2: openAws returns the instance of an order that was launched elsewhere before it had a zone", async () => {
+Deno.test("fault G2: openAws returns the existing instance when an order without a zone is repeated with a zone, although the instance is in another zone", async () => {
   await using world = open({ groups: [{ ...spec, size: 1 }], lagMs: 60_000 });
   const driver = await world.driver;
   const first = await driver.order({ group: spec.id, token: "t" });

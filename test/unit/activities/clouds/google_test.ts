@@ -183,7 +183,7 @@ Deno.test("K20 openGoogle: reports a zone whose groups could not be read", async
   deepEqual([groups.map(({ id }) => id), isComplete], [[spec.id], false]);
 });
 
-Deno.test("openGoogle: returns no bounds for a group without an autoscaler, and refuses when Google does", async () => {
+Deno.test("openGoogle: returns the bounds 0 and 1000 for a group without an autoscaler, and refuses an order that Google refuses", async () => {
   await using world = open({ manager: () => ({ status: { isStable: true } }) });
   const driver = await world.driver;
   const { min, max } = await driver.group(spec.id) ?? {};

@@ -63,13 +63,13 @@ Deno.test("K19 simulatedCloud: refuses a template that lost a field on its way",
   await withFault("Altered", `POST ${path}`, async (url, cloud) => {
     await rejects(simulatedCloud({ url }).ensureImage({ group: spec.id, image: "image-2" }), {
       type: "CloudRefused",
-      message: /the new template also differs in "machineType", "userData"$/,
+      message: /the new template differs from the requested one in "machineType", "userData"$/,
     });
     deepEqual(cloud.group(spec.id)?.boots.fields, spec.template);
   });
 });
 
-Deno.test("simulatedCloud: a deleted instance does not come up, even if its machine was about to", () => {
+Deno.test("simulatedCloud: a deleted instance does not become Ready, even if its machine boots afterwards", () => {
   const cloud = new GroupCloud();
   cloud.create(spec);
   const [{ providerId } = { providerId: "" }] = cloud.instances();

@@ -18,7 +18,7 @@ interface Given {
   pin?: object;
 }
 
-/** A pool with the Rollout of its last run. */
+/** Adds a pool with the Rollout that its last run wrote. */
 function putRollout(kube: FakeKube, name: string, { renewAt = past, phase = "Converged", ...more }: Given = {}): void {
   const credentials = { credentials: { renewAt, expiresAt: future } };
   const status = { phase, ...(renewAt ? credentials : {}), ...more };
@@ -56,7 +56,7 @@ Deno.test("listDuePools: excludes pools that are deleted, being deleted, or not 
   deepEqual(await list(kube), { pools: [] });
 });
 
-Deno.test("listDuePools: requests only credentials for a pool with a cancelled rollout, unless the pool changed after that", async () => {
+Deno.test("listDuePools: requests only the renewal of credentials for a pool with a cancelled rollout, unless the pool changed after the cancellation", async () => {
   const kube = new FakeKube();
   putPool(kube);
   const seen = await readDesired({ kube: kube.client, profileNamespace: "kube-system" }, pool);
@@ -67,7 +67,7 @@ Deno.test("listDuePools: requests only credentials for a pool with a cancelled r
   equal((await list(kube)).pools[0]?.publishOnly, false);
 });
 
-Deno.test("listDuePools: requests only credentials after a cancellation that followed a rollback", async () => {
+Deno.test("listDuePools: requests only the renewal of credentials after a cancellation that followed a rollback", async () => {
   const kube = new FakeKube();
   putPool(kube);
   const seen = await readDesired({ kube: kube.client, profileNamespace: "kube-system" }, pool);
@@ -141,4 +141,39 @@ Deno.test("listDuePools: continues past an invalid Rollout", async () => {
   kube.put("rollouts", { metadata: { namespace: "fleet", name: "odd" }, status: "odd" });
   putRollout(kube, "due");
   deepEqual((await list(kube)).pools.map(({ name }) => name), ["due"]);
+});
+
+Deno.test("listDuePools: requests a rollout for a pool with an invalid MachineDeployment, and returns the other pools", async () => {
+  const versions = [{ kubelet: 1.36 }, { kubelet: null }];
+  for (const spec of [...versions.map((each) => ({ template: { spec: { versions: each } } })), { replicas: null }]) {
+    const kube = new FakeKube();
+    for (const name of ["first", "invalid", "last"]) putRollout(kube, name, { phase: "Halted" });
+    const { metadata, ...rest } = machineDeployment();
+    kube.put("machinedeployments", { ...rest, spec, metadata: { ...metadata, name: "invalid" } });
+    const pools = ["first", "invalid", "last"].map((name) => ({ namespace: "fleet", name, publishOnly: false }));
+    deepEqual((await list(kube)).pools, pools, JSON.stringify(spec));
+  }
+});
+
+Deno.test("listDuePools: requests a rollout for a cancelled pool whose profile the API server refuses to read, and returns the other pools", async () => {
+  const kube = new FakeKube();
+  for (const name of ["cancelled", "other"]) putRollout(kube, name, { phase: name === "other" ? "Halted" : "Aborted" });
+  kube.onRequest = (request) => {
+    if (request.startsWith("get operatingsystemprofiles")) throw answer(400, "BadRequest");
+  };
+  deepEqual((await list(kube)).pools.map(({ name, publishOnly }) => [name, publishOnly]), [
+    ["cancelled", false],
+    ["other", false],
+  ]);
+});
+
+Deno.test("listDuePools: fails when the API server does not return the MachineDeployment of one pool", async () => {
+  const kube = new FakeKube();
+  putRollout(kube, "halted", { phase: "Halted" });
+  for (const [status, type] of [[503, "ApiUnavailable"], [403, "AccessDenied"]] as const) {
+    kube.onRequest = (request) => {
+      if (request.startsWith("get machinedeployments")) throw answer(status, "No");
+    };
+    await rejects(list(kube), { type });
+  }
 });

@@ -35,7 +35,7 @@ async function roll(
   return await inActivity(() => publishConfig(deps, order, source));
 }
 
-/** A process that has published revision 1 when revision 2 is desired, and another process. */
+/** Returns two processes: `own` has published revision 1, `other` has published nothing. Revision 2 is desired. */
 async function processes(): Promise<{ kube: FakeKube; own: Process; other: Process }> {
   const kube = await publishingKube();
   const [own, other] = [{ kube, deps: publisher(kube) }, { kube, deps: publisher(kube) }];
@@ -105,7 +105,7 @@ Deno.test("publishConfig: reads all its Secrets, and restores a deleted Secret, 
 });
 
 for (const name of [...secrets, "pool-fleet-config"]) {
-  Deno.test(`publishConfig: publishes at its second attempt when ${name} was deleted`, async () => {
+  Deno.test(`publishConfig: publishes at its second attempt at the latest when ${name} was deleted`, async () => {
     const { kube, own } = await processes();
     if (name === "pool-fleet-config") kube.remove("operatingsystemconfigs", name, "kube-system");
     else kube.remove("secrets", name, "cloud-init-settings");
@@ -163,7 +163,7 @@ for (const by of ["own", "other"] as const) {
     }
   });
 
-  Deno.test(`publishConfig: trusts no read that is older than the last publication of its ${by} process`, async () => {
+  Deno.test(`publishConfig: does not rely on a read that is older than a publication that its ${by} process made meanwhile`, async () => {
     const scene = await processes();
     const late = roll(scene.own, "2", async () => {
       change(scene.kube, "3");

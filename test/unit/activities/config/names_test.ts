@@ -15,7 +15,7 @@ Deno.test("namesOf: returns the names of Operating System Manager", () => {
   });
 });
 
-Deno.test("namesOf: uses only the name as key when both together are too long for a label", () => {
+Deno.test("namesOf: uses only the name as key when namespace and name together are too long for a label", () => {
   const key = (name: string): string => namesOf({ namespace: "ns", name }).key;
   equal(key("a".repeat(59)), `ns-${"a".repeat(59)}`);
   equal(key("a".repeat(60)), "a".repeat(60));

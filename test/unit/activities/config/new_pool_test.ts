@@ -1,4 +1,7 @@
-/** A pool without our finalizer is published without a read; artefacts that exist after all are never overwritten. */
+/**
+ * A pool without Ostler's finalizer is published without a read of its artefacts; if artefacts exist nevertheless, they
+ * are not overwritten.
+ */
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { publishConfig } from "../../../../activities/config/publish_config.ts";
 import { findDesired } from "../../../../activities/pool/read_desired.ts";
@@ -47,7 +50,7 @@ function revisions(kube: FakeKube): string[] {
   return found.map((object) => object?.metadata.annotations?.["k8c.io/machine-deployment-revision"] ?? "");
 }
 
-/** Returns the names of all objects that contain the name of the pool. */
+/** Returns the names of all objects whose annotation names the pool as owner. */
 function made(kube: FakeKube): string[] {
   const kinds = ["secrets", "operatingsystemconfigs", "serviceaccounts", "roles", "rolebindings"];
   const own = kinds.flatMap((kind) => kube.all(kind)).filter(({ metadata }) =>
@@ -66,7 +69,7 @@ Deno.test("publishConfig: reads no artefact of a new pool, and not the Secret th
 });
 
 for (const what of ["gone", "another"]) {
-  Deno.test(`publishConfig: makes nothing for a new pool whose MachineDeployment was ${what} since its read`, async () => {
+  Deno.test(`publishConfig: makes nothing for a new pool whose MachineDeployment is ${what} when it publishes`, async () => {
     const kube = await newPool();
     const { spec, metadata } = machineDeployment({ annotations: { [revisionKey]: "1" } });
     const between = (): void => {
@@ -110,7 +113,7 @@ for (const [plural, name] of taken) {
   });
 }
 
-Deno.test("publishConfig: takes over at its next attempt artefacts without a finalizer", async () => {
+Deno.test("publishConfig: takes over, at its second attempt, artefacts of a MachineDeployment without a finalizer", async () => {
   const kube = await newPool();
   for (const name of secrets) {
     const metadata = { namespace: "cloud-init-settings", name };
@@ -147,7 +150,7 @@ async function overtaken(nth: number): Promise<FakeKube | undefined> {
   return kube;
 }
 
-Deno.test("publishConfig: never overwrites a newer publication of a new pool, even if it is made before any of its own requests", async () => {
+Deno.test("publishConfig: never overwrites a newer publication of a new pool, whichever of its own requests the newer publication precedes", async () => {
   for (let nth = 0;; nth++) {
     const kube = await overtaken(nth);
     if (!kube) return ok(nth >= 13, `only ${nth} requests`);
@@ -158,7 +161,7 @@ Deno.test("publishConfig: never overwrites a newer publication of a new pool, ev
   }
 });
 
-Deno.test("publishConfig: two workers publish a new pool once, with one bootstrap token", async () => {
+Deno.test("publishConfig: two concurrent processes publish a new pool with only one bootstrap token", async () => {
   const kube = await newPool();
   const both = await Promise.allSettled([roll(kube), roll(kube)]);
   ok(both.some(({ status }) => status === "fulfilled"));

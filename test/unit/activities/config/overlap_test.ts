@@ -75,7 +75,7 @@ async function overtaken(kube: FakeKube, nth: number): Promise<{ isOver: boolean
   return { isOver: false };
 }
 
-Deno.test("publishConfig: never overwrites a newer publication, even if it is made before any of its own requests", async () => {
+Deno.test("publishConfig: never overwrites a newer publication, whichever of its own requests the newer publication precedes", async () => {
   for (let nth = 0;; nth++) {
     const kube = await duePool();
     const { isOver } = await overtaken(kube, nth);
@@ -91,7 +91,7 @@ Deno.test("publishConfig: never overwrites a newer publication, even if it is ma
   }
 });
 
-Deno.test("publishConfig: leaves no token behind, however often and wherever it fails", async () => {
+Deno.test("publishConfig: makes only one new bootstrap token, however often and wherever it fails", async () => {
   const kube = await duePool();
   const places = ["token serviceaccounts", "create secrets kube-system", "replace operatingsystemconfigs"];
   for (const place of [...places, ...secrets.map((name) => `replace secrets cloud-init-settings/${name}`)]) {
@@ -106,7 +106,7 @@ Deno.test("publishConfig: leaves no token behind, however often and wherever it 
   deepEqual(revisions(kube), ["2", "2", "2", "2"]);
 });
 
-Deno.test("publishConfig: keeps a token that an earlier attempt made and did not publish", async () => {
+Deno.test("publishConfig: uses the bootstrap token that an earlier attempt made and did not publish, and extends its expiry", async () => {
   const kube = await duePool();
   const [published] = tokens(kube);
   kube.onRequest = (request) => {

@@ -46,7 +46,7 @@ async function converge(kube: FakeKube): Promise<string> {
   return configDigest;
 }
 
-/** A pool that converged with a profile built on a parent; then the parent got worse. */
+/** Returns a pool that converged with a profile built on a parent; then the parent changed for the worse. */
 async function badProfile(): Promise<{ kube: FakeKube; good: string; before: Desired }> {
   const kube = await publishingKube();
   const { spec } = kube.get("machinedeployments", "pool", "fleet") ?? machineDeployment();
@@ -72,7 +72,7 @@ function pinOf(kube: FakeKube): unknown {
   return (kube.get("rollouts", "pool", "fleet")?.["status"] as { pin?: unknown }).pin;
 }
 
-Deno.test("restoreLastGood: pins the good profile with its parents until the live one changes", async () => {
+Deno.test("restoreLastGood: pins the good profile with its parents until the live profile or a parent changes", async () => {
   const { kube, good, before } = await badProfile();
   notEqual(await publish(kube), good);
   const bad = await desiredOf(kube);
@@ -89,7 +89,7 @@ Deno.test("restoreLastGood: pins the good profile with its parents until the liv
   notEqual((await renderPool(publisher(kube), pool)).digest, good);
 });
 
-Deno.test("restoreLastGood: pins the kubelet settings of annotations too, and does not change the annotations", async () => {
+Deno.test("restoreLastGood: also pins the kubelet settings in the annotations of the MachineDeployment, and does not change the annotations", async () => {
   const { kube, good } = await badProfile();
   putProfile(kube, {
     name: "base",
@@ -106,7 +106,7 @@ Deno.test("restoreLastGood: pins the kubelet settings of annotations too, and do
   deepEqual(kube.get("machinedeployments", "pool", "fleet")?.metadata.annotations, annotations);
 });
 
-Deno.test("restoreLastGood: pins nothing while profile and settings are the good ones", async () => {
+Deno.test("restoreLastGood: pins nothing while profile and settings are equal to the last good ones", async () => {
   const { kube } = await badProfile();
   putProfile(kube, {
     name: "base",
@@ -115,6 +115,19 @@ Deno.test("restoreLastGood: pins nothing while profile and settings are the good
   });
   deepEqual(await restore(kube), { changed: false });
   equal(pinOf(kube), undefined);
+});
+
+Deno.test("restoreLastGood: pins the profile that the order names as bad, but not a profile that a user wrote after it", async () => {
+  const { kube, before } = await badProfile();
+  const { specHash, templateHash } = await desiredOf(kube);
+  const place = publisher(kube);
+  const order = { pool, by: "ann", reason: "it does not boot", bad: { specHash, templateHash } };
+  putProfile(kube, { name: "base", bootstrap: "of a fixed base" });
+  deepEqual(await inActivity(() => restoreLastGood(place.kube, order, place)), { changed: false });
+  equal(pinOf(kube), undefined);
+  putProfile(kube, { name: "base", bootstrap: "of a worse base" });
+  deepEqual(await inActivity(() => restoreLastGood(place.kube, order, place)), { changed: true });
+  equal((await desiredOf(kube)).specHash, before.specHash);
 });
 
 Deno.test("restoreLastGood: refuses to roll back to a profile that was not kept", async () => {

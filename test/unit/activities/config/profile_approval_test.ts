@@ -18,10 +18,10 @@ function putPolicy(kube: FakeKube, name: string, spec: object): void {
 const publish = (kube: FakeKube): ReturnType<typeof publishConfig> =>
   publishConfig(publisher(kube), { pool, revision: "1" });
 
-/** The text that machines boot with. */
+/** Returns the text that machines boot with. */
 const booted = (kube: FakeKube): string => textOf(kube, "pool-fleet-provisioning-config");
 
-/** Publishes the first profile, then lets another one in its place name a new command. */
+/** Publishes a profile, and then changes that profile without publishing it again. */
 async function changedAfterPublication(): Promise<FakeKube> {
   const kube = await publishingKube();
   putProfile(kube, { bootstrap: "<%= it.token %>", provisioning: "first" });
@@ -62,7 +62,7 @@ Deno.test("fault S5: the first profile of a pool needs an approval too, and a po
   equal((await publish(kube)).news, "Published");
 });
 
-Deno.test("fault S5: every policy that selects the pool is asked, also one whose selector or list is unreadable", async () => {
+Deno.test("fault S5: every policy that selects the pool must approve, also a policy whose selector or list is unreadable", async () => {
   const kube = await publishingKube();
   for (const spec of [{ selector: { matchLabels: 1 }, approvedProfiles: [] }, { approvedProfiles: "all" }]) {
     putPolicy(kube, "asks", spec);

@@ -59,7 +59,7 @@ function line(...names: string[]): LinedProfile[] {
   });
 }
 
-Deno.test("profileLine: follows parents only as far as they can be rendered", () => {
+Deno.test("profileLine: follows parents only to the depth to which a profile can be rendered", () => {
   deepEqual(line("a", "b", "c").map(({ ref }) => ref.name), ["a", "b", "c"]);
   equal(line("a", "b", "a").length, 6);
 });

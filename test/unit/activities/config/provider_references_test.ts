@@ -43,7 +43,7 @@ Deno.test("provider references: cannot name a Secret of the namespace of bootstr
   deepEqual(await readReferences(reader(["cloud-init-settings"]), [reference]), {});
 });
 
-Deno.test("provider references: a service account token is never a provider credential, in any namespace", async () => {
+Deno.test("provider references: a Secret with a Kubernetes token or Ostler's seed is never a provider credential, even in a listed namespace", async () => {
   for (const name of ["ostler-seed", "admin-token", "bootstrap-token-aaaaaa"]) {
     const read = readReferences(reader(["kube-system"]), [`secret:kube-system/${name}/key`]);
     await rejects(
@@ -63,7 +63,7 @@ Deno.test("fault S7: only MachineDeployments of kube-system may reference Secret
   }
 });
 
-Deno.test("fault S7: variables of the worker are used only by setting, and a withheld one has no value", async () => {
+Deno.test("fault S7: environment variables of Ostler's worker, except POD_NAMESPACE, are used only with setting provider-environment", async () => {
   const environment = { AZURE_CLIENT_SECRET: "secret", POD_NAMESPACE: "kube-system" };
   const references = ["env:AZURE_CLIENT_SECRET", "env:AZURE_CLIENT_ID", "env:POD_NAMESPACE"];
   const found = await readReferences({ ...reader(), environment }, references);
@@ -74,7 +74,7 @@ Deno.test("fault S7: variables of the worker are used only by setting, and a wit
   });
 });
 
-Deno.test("fault S7: a field without a value is refused if only a withheld variable has one", () => {
+Deno.test("fault S7: a field of the provider spec without a value is refused if an environment variable that may not be used has the value", () => {
   const needed = { clientSecret: "AZURE_CLIENT_SECRET" };
   const found = { [withheld("AZURE_CLIENT_SECRET")]: "" };
   const valueOf = (spec: object): string => new ProviderValues(spec, needed, found).text("clientSecret");

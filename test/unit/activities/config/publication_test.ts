@@ -127,7 +127,7 @@ Deno.test("publishConfig: reports the CAs of a publication as first only for a n
   }
 });
 
-Deno.test("publishConfig: publishes another registry password, which the config does not show", async () => {
+Deno.test("publishConfig: publishes again after a change of the registry password, although the config does not show the password", async () => {
   const kube = await publishingKube();
   putProfile(kube, { provisioning: "<%= it.containerdConfig %>" });
   const settings = { nodeRegistryCredentialsSecret: "kube-system/reg" };
@@ -166,7 +166,7 @@ Deno.test("publishConfig: uses the first token secret of the service account in 
   equal((await publish(kube, joinAccount)).news, "None");
 });
 
-Deno.test("publishConfig: requests a token when it may not read the secrets of the service account", async () => {
+Deno.test("publishConfig: succeeds when it is forbidden to read the secrets of the service account", async () => {
   const kube = await quietKube();
   putAccount(kube, ["token"]);
   kube.onRequest = (request) => {

@@ -33,7 +33,10 @@ function secret(kube: FakeKube, name: string): ReturnType<FakeKube["get"]> {
   return kube.get("secrets", name, "cloud-init-settings");
 }
 
-/** Returns the writes to what a machine boots from, without credentials and finalizer. */
+/**
+ * Returns the writes to the OperatingSystemConfig and the Secrets that machines boot from, without the writes of tokens
+ * and of the finalizer.
+ */
 function artefactWrites(kube: FakeKube): string[] {
   return kube.writes.filter((write) => /operatingsystemconfigs|cloud-init-settings\/.*-config/.test(write));
 }
@@ -273,13 +276,13 @@ Deno.test("publishConfig: takes over immutable artefacts of Operating System Man
   equal(secret(kube, bootstrap)?.["immutable"], undefined);
 });
 
-Deno.test("publishConfig: leaves newer artefacts alone", async () => {
+Deno.test("publishConfig: writes nothing for a revision that the MachineDeployment no longer has", async () => {
   const kube = await publishingKube({ annotations: { [revisionKey]: "2" } });
   await rejects(publish(kube, "1"), { type: "GenerationStale", nonRetryable: true });
   deepEqual(kube.writes, []);
 });
 
-Deno.test("publishConfig: retries after a conflict instead of overwriting", async () => {
+Deno.test("publishConfig: fails with a retryable error when a Secret changes before it is written", async () => {
   const kube = await publishingKube();
   await publish(kube);
   kube.put("machinedeployments", machineDeployment({ annotations: { [revisionKey]: "2" } }));

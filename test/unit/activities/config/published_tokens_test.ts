@@ -1,6 +1,6 @@
 import { Buffer } from "node:buffer";
-import { deepEqual, equal } from "node:assert/strict";
-import { tokenOf, withToken } from "../../../../activities/config/published_tokens.ts";
+import { deepEqual, equal, ok } from "node:assert/strict";
+import { accountTokensIn, hasTokens, tokenOf, withToken } from "../../../../activities/config/published_tokens.ts";
 import { accountToken } from "../../../support/publishing_kube.ts";
 
 const account = "cloud-init-settings/ostler-pool-fleet";
@@ -36,3 +36,18 @@ for (const [where, text] of Object.entries(around)) {
     equal(tokenOf(text(theirs), account), undefined);
   });
 }
+
+Deno.test("accountTokensIn: finds each token in a word with more parts, and none with an empty part", () => {
+  deepEqual(accountTokensIn(`a.b-${ours}.${theirs}.c`), [ours, theirs]);
+  deepEqual(accountTokensIn(`eyJ.${ours}..${theirs.replace(".", "..")} eyJ.`), [ours]);
+});
+
+// Anyone who may write a MachineDeployment chooses the comments of its SSH keys.
+Deno.test("hasTokens: does not stop the process for long in a text that repeats the beginning of a token", () => {
+  const text = "eyJ".repeat(40_000);
+  const begun = performance.now();
+  equal(hasTokens(text), false);
+  deepEqual(accountTokensIn(`${text} ${ours}`), [ours]);
+  deepEqual(withToken(`${text} ${ours}`, owners, "the.next"), { text: `${text} the.next`, exchanged: 1 });
+  ok(performance.now() - begun < 4_000);
+});

@@ -53,7 +53,7 @@ Deno.test("publishConfig: gives the same random text at each renewal", async () 
   equal(`${renewed.random} ${renewed.key}`, `${random} ${key}`);
 });
 
-Deno.test("publishConfig: gives other random text in each installation", async () => {
+Deno.test("publishConfig: gives each installation different random text", async () => {
   const [here, there] = [await randomKube(), await randomKube()];
   putSeed(there, "another seed");
   const [one, other] = [await publish(here), await publish(there)];

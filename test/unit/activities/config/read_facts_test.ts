@@ -91,7 +91,7 @@ Deno.test("readFacts: refuses a cluster without an address or a CA", async () =>
   await rejects(facts(kube), { type: "ObjectInvalid", message: /nor setting kubernetes-ca-bundle contains a CA/ });
 });
 
-Deno.test("readFacts: does not use another address when the API server does not respond", async () => {
+Deno.test("readFacts: does not use the endpoints of the kubernetes service when reading cluster-info fails", async () => {
   const kube = announcedKube();
   putEndpoints(kube, "a", { ports: https, endpoints: [{ addresses: ["192.0.2.1"] }] });
   kube.onRequest = (request) => {

@@ -16,7 +16,7 @@ Deno.test("renderConfig: returns names and sizes, the same for the same input", 
   deepEqual(kube.writes, []);
 });
 
-Deno.test("renderConfig: returns another digest for another kubelet", async () => {
+Deno.test("renderConfig: returns different digests for different versions of the kubelet", async () => {
   const [one, other] = await Promise.all(["1.35.3", "1.36.1"].map(async (kubelet) => {
     return (await renderConfig(publisher(await publishingKube({ kubelet })), pool)).configDigest;
   }));

@@ -84,7 +84,7 @@ Deno.test("renewPublished: replaces each Secret in one update, after the Operati
   ]);
 });
 
-Deno.test("renewPublished: writes the same as a renewal with the profile", async () => {
+Deno.test("renewPublished: writes the same as publishConfig would write with the profile", async () => {
   const kube = await publishingKube();
   const profile = { templating: "go" as const, bootstrap: "{{ .Token }}", provisioning: "{{ .BootstrapKubeconfig }}" };
   putProfile(kube, profile);
@@ -182,7 +182,7 @@ Deno.test("renewPublished: reports a pool without published artefacts, and makes
   deepEqual(kube.writes, []);
 });
 
-Deno.test("renewPublished: schedules no renewal for user-data without known credentials", async () => {
+Deno.test("renewPublished: fails for user-data that contains no token that it can replace", async () => {
   const kube = await publishingKube();
   putProfile(kube, { bootstrap: "<%= it.token.split('').join(' ') %>" });
   await orphaned(kube);
@@ -202,8 +202,8 @@ Deno.test("renewPublished: makes nothing for a pool that is being deleted", asyn
 });
 
 /**
- * Adds ServiceAccounts that machines join by, and makes the API server mark each issued token with the name of its
- * account.
+ * Adds ServiceAccounts whose tokens machines can join with, and makes the API server mark each issued token with the
+ * name of its account.
  */
 function joiningBy(kube: FakeKube, ...names: string[]): void {
   for (const name of names) kube.put("serviceaccounts", { metadata: { namespace: "kube-system", name } });
@@ -215,7 +215,7 @@ function joiningBy(kube: FakeKube, ...names: string[]): void {
   };
 }
 
-Deno.test("renewPublished: follows a change of the account that machines join by, and a return to bootstrap tokens", async () => {
+Deno.test("renewPublished: follows a change of the ServiceAccount whose token machines join with, and a return to bootstrap tokens", async () => {
   const kube = await publishingKube();
   putProfile(kube, { templating: "go", bootstrap: "{{ .Token }}", provisioning: "{{ .BootstrapKubeconfig }}" });
   joiningBy(kube, "old", "new");

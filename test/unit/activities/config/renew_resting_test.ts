@@ -79,7 +79,7 @@ function stamps(kube: FakeKube, key: string): string[] {
   return secrets.map((name) => kube.get("secrets", name, "cloud-init-settings")?.metadata.annotations?.[key] ?? "");
 }
 
-Deno.test("renewResting: renews with eleven requests per pool, and writes nothing that is unchanged", async () => {
+Deno.test("renewResting: renews with ten requests per pool, and writes nothing that is unchanged", async () => {
   const scene = await restingPool();
   const { kube, requests } = scene;
   const before = textOf(kube, provisioning);
@@ -105,7 +105,7 @@ Deno.test("renewResting: renews with eleven requests per pool, and writes nothin
   deepEqual([status.phase, status.credentials], ["Converged", life]);
 });
 
-Deno.test("renewResting: records the CA bundle of a pool whose last run did not, once", async () => {
+Deno.test("renewResting: records once the CA bundle of a pool whose last run has not recorded it", async () => {
   const scene = await restingPool();
   const { kube } = scene;
   const bundles = (): unknown[] =>
@@ -237,7 +237,7 @@ async function overtaken(scene: Resting, nth: number): Promise<{ isOver: boolean
   return { isOver: false };
 }
 
-Deno.test("renewResting: never overwrites a newer publication, even if it is made before any of its own requests", async () => {
+Deno.test("renewResting: never overwrites a newer publication, whichever of its own requests the newer publication precedes", async () => {
   for (let nth = 0;; nth++) {
     const scene = await restingPool();
     const { isOver } = await overtaken(scene, nth);
@@ -257,14 +257,15 @@ Deno.test("renewResting: never overwrites a newer publication, even if it is mad
   }
 });
 
-Deno.test("renewResting: reads once what many pools share", async () => {
+Deno.test("renewResting: reads the objects that many pools share only once", async () => {
   const scene = await restingPool();
   const { kube, rest, requests } = scene;
   const given = publisher(kube, registry);
   const shared = (): number => requests.filter((each) => /osp-ubuntu|cluster-info|ostler-seed/.test(each)).length;
   await Promise.all([1, 2, 3].map(() => inActivity(() => renewResting(given, { pool, rest })).catch(() => undefined)));
   equal(shared(), 3);
-  // The shared facts of the renewals above are older than this publication, so a renewal does not use them for it.
+  // The shared facts that the renewals above have read are older than the next publication, so a later renewal reads
+  // them again.
   putProfile(kube, { bootstrap: "newer <%= it.token %>", provisioning: "newer" });
   const seen = await readDesired(publisher(kube, registry), pool);
   await publishConfig(publisher(kube, registry), { pool, revision: "1" });

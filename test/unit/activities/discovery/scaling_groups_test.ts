@@ -18,7 +18,7 @@ const a: CloudGroup = {
 };
 const b: CloudGroup = { ...a, id: "ids/b", name: "b", autoscalerName: "asg-b", role: "Worker" };
 
-/** A cloud that lists these groups, or a part of them. */
+/** Returns a client whose cloud lists these groups; unless `isComplete` they are only a part of all groups. */
 function kubeWith(
   listed: { groups: CloudGroup[]; isComplete: boolean },
   cloud = new GroupCloud(),
@@ -60,7 +60,7 @@ Deno.test("X2, K20 discovery: deletes the object of a group that three complete 
   deepEqual(specs(kube).length, 1);
 });
 
-Deno.test("K20 discovery: ignores an incomplete list of groups, and changes nothing when repeated", async () => {
+Deno.test("K20 discovery: ignores incomplete lists of groups, and counts complete lists that are only a minute apart once", async () => {
   const listed = { groups: [a], isComplete: true };
   const kube = kubeWith(listed);
   await discoverScalingGroups(kube, 0);
@@ -161,4 +161,32 @@ Deno.test("fault G13: discovery removes Ostler's scale-down-disabled annotation 
   deepEqual(await kept(), ["of-b", "of-pool"]);
   deepEqual(await kept("Halted"), ["of-b", "of-pool"]);
   deepEqual(await kept("Converged"), ["of-pool"]);
+});
+
+// The names that the API server accepts for a ScalingGroup (RFC 1123).
+const valid = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
+Deno.test("discovery: gives ScalingGroups names that the API server accepts, whatever the names of the groups", async () => {
+  const names = ["gpu (spot).eu", "a..b", "x._.y", ".-.", "Node.Pool-1", `${"n".repeat(198)}-.eu`];
+  const kube = kubeWith({ groups: names.map((name, nth) => ({ ...b, id: `ids/${nth}`, name })), isComplete: true });
+  const { made } = await discoverScalingGroups(kube, 0);
+  deepEqual(made, ["gpu-spot.eu", "a.b", "x.y", "group", "node.pool-1", "n".repeat(198)]);
+  deepEqual(made.filter((name) => !valid.test(name)), []);
+});
+
+Deno.test("discovery: makes the objects of all other groups and counts absent groups when the API server refuses the object of one group", async () => {
+  const listed = { groups: [a], isComplete: true };
+  const kube = kubeWith(listed);
+  await discoverScalingGroups(kube, 0);
+  listed.groups = [{ ...b, id: "ids/c", name: "c" }, b];
+  kube.fake.onRequest = (request) => {
+    if (request.startsWith("create scalinggroups") && request.endsWith("c")) throw answer(422, "Invalid");
+  };
+  for (const at of [10, 20, 30]) {
+    await rejects(discoverScalingGroups(kube, at * minutes), {
+      type: "ObjectInvalid",
+      message: 'Failed to create or update the ScalingGroup of group "ids/c": HTTP 422, Invalid',
+    });
+  }
+  deepEqual((specs(kube) as { name: string }[]).map(({ name }) => name), ["b"]);
 });

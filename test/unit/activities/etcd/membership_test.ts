@@ -5,12 +5,12 @@ import { promoteLearner, removeMember } from "../../../../activities/etcd/member
 import { inActivity } from "../../../support/activity_context.ts";
 import { answering, type FakeEtcd, json, Refused, type Reply, withFakeEtcd } from "../../../support/fake_etcd.ts";
 
-/** One server is both the leader "1" and, at a second endpoint, the learner "2". */
+/** Returns the header of a response from the member with this ID; member "1" leads. */
 const header = (id: string) => ({ cluster_id: "9", member_id: id });
 const statusOf = (id: string) => ({ header: header(id), version: "3.6.4", leader: "1", raftTerm: "2", raftIndex: "9" });
 const memberOf = (id: string, isLearner: boolean) => ({ ID: id, name: `cp-${id}`, isLearner });
 
-/** A voter that leads, and another member with its own endpoint. */
+/** Runs `story` with two etcd members, each with its own endpoint: "1" is a voter and leads, "2" is `other`. */
 async function withTwo(
   { other, answers }: { other: { isLearner: boolean }; answers: Record<string, unknown> },
   story: (etcd: FakeEtcd & { survey: EtcdSurvey; orders: () => string[] }) => Promise<void>,
@@ -88,7 +88,7 @@ Deno.test("removeMember: sends its request once, and fails as ApiUnavailable whe
   });
 });
 
-Deno.test("etcd orders: are not sent after the activity was cancelled", async () => {
+Deno.test("etcd orders: no request that changes etcd is sent after the activity was cancelled", async () => {
   const cancel = new AbortController();
   const reply: Reply = (asked, response) => {
     if (!asked.includes("/alarm")) return json(response, answersOfOne[asked.split(" ")[0] ?? ""] ?? {});

@@ -1,7 +1,9 @@
-import { deepEqual, equal, match, rejects } from "node:assert/strict";
-import type { Check } from "../../../../workflows/contracts/mod.ts";
+import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
+import { awaitGates } from "../../../../activities/gates/await_gates.ts";
+import type { Check, GateVerdict, Unseen } from "../../../../workflows/contracts/mod.ts";
 import { answer } from "../../../support/fake_kube.ts";
-import { node } from "../../../support/machine_objects.ts";
+import { inActivity } from "../../../support/activity_context.ts";
+import { node, pool } from "../../../support/machine_objects.ts";
 import { ask, gate, kubeWithPool, later, readyPod } from "./gate_question.ts";
 
 const nodeReady: Check = { kind: "NodeCondition", type: "Ready", status: "True" };
@@ -51,7 +53,7 @@ Deno.test("awaitGates: at the deadline, fails a gate whose last measurement was 
   ]);
 });
 
-Deno.test("awaitGates: reports the last unmet condition when later reads fail", async () => {
+Deno.test("awaitGates: reports the last unmet condition when the API server denies later reads", async () => {
   const kube = kubeWithPool();
   kube.put("nodes", node("node-a", { ready: false }));
   const { now } = Date;
@@ -61,23 +63,51 @@ Deno.test("awaitGates: reports the last unmet condition when later reads fail", 
     if (request !== "get nodes node-a" || looks++ === 0) return;
     // The deadline passes before the second read, however long the first one took.
     Date.now = () => now() + 60_000;
-    throw answer(503, "ServiceUnavailable");
+    throw answer(403, "Forbidden");
   };
   const [verdict] = await ask(kube, [gate(nodeReady)], { until }).finally(() => Date.now = now);
   equal(verdict?.outcome, "Failed");
-  match(verdict?.message ?? "", /have Ready=False .*; since then Failed to evaluate gate "probe" of "pool": HTTP 503/);
+  match(verdict?.message ?? "", /have Ready=False .*; since then Failed to evaluate gate "probe" of "pool": HTTP 403/);
 });
 
-Deno.test("awaitGates: returns Inconclusive when the API server does not respond or denies access", async () => {
-  for (const [status, reason] of [[503, "ServiceUnavailable"], [403, "Forbidden"]] as const) {
-    const kube = kubeWithPool();
-    kube.onRequest = () => {
-      throw answer(status, reason);
-    };
-    const [verdict] = await ask(kube, [gate(nodeReady)]);
-    equal(verdict?.outcome, "Inconclusive");
-    match(verdict?.message ?? "", new RegExp(`HTTP ${status}, ${reason}`));
-  }
+Deno.test("awaitGates: returns Inconclusive when the API server denies access", async () => {
+  const kube = kubeWithPool();
+  kube.onRequest = () => {
+    throw answer(403, "Forbidden");
+  };
+  const [verdict] = await ask(kube, [gate(nodeReady)]);
+  equal(verdict?.outcome, "Inconclusive");
+  match(verdict?.message ?? "", /HTTP 403, Forbidden/);
+});
+
+/** Answers after the API server was away for 650 s from the second read of the node on, with a gate of 600 s. */
+async function afterOutage(isReady: boolean): Promise<GateVerdict[] | Unseen> {
+  const kube = kubeWithPool();
+  kube.put("nodes", node("node-a", { ready: false }));
+  const { now } = Date;
+  let [looks, awayMs] = [0, 0];
+  kube.onRequest = (request) => {
+    if (request === "get nodes node-a") looks += 1;
+    if (looks < 2) return;
+    Date.now = () => now() + awayMs;
+    awayMs += 10_000;
+    if (awayMs <= 650_000) throw answer(503, "ServiceUnavailable");
+    kube.put("nodes", node("node-a", { ready: isReady }));
+  };
+  const patience = { machine: 1, wave: 1, metric: 1, grace: 0 };
+  const gates = [gate(nodeReady, { within: 600_000 })];
+  const question = { pool, gates, machine: "a", node: "node-a", key: "a/0", until: now() + 600_000 };
+  return await inActivity(() => awaitGates(kube.client, question, { patience })).finally(() => Date.now = now);
+}
+
+Deno.test("awaitGates: returns the outage in place of a failure when the API server was unavailable beyond the deadline", async () => {
+  const seen = await afterOutage(false);
+  ok("unseenMs" in seen && seen.unseenMs >= 640_000, JSON.stringify(seen));
+});
+
+Deno.test("awaitGates: passes when all gates are true after the API server was unavailable beyond the deadline", async () => {
+  const seen = await afterOutage(true);
+  equal(Array.isArray(seen) && seen[0]?.outcome, "Passed");
 });
 
 Deno.test("awaitGates: returns when the timeout of one gate is over, with Inconclusive for each unmet gate whose timeout still runs", async () => {

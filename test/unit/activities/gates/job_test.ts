@@ -1,6 +1,6 @@
 import { deepEqual, equal, match, notEqual, ok, rejects } from "node:assert/strict";
 import type { Check } from "../../../../workflows/contracts/mod.ts";
-import type { FakeKube, Stored } from "../../../support/fake_kube.ts";
+import { answer, type FakeKube, type Stored } from "../../../support/fake_kube.ts";
 import { ask, askWave, gate, kubeWithPool, later } from "./gate_question.ts";
 
 const check: Check = { kind: "Job", namespace: "checks", cronJob: "smoke" };
@@ -16,7 +16,7 @@ function kubeWithCronJob(spec: Record<string, unknown> = {}): FakeKube {
   return kube;
 }
 
-/** The Job ends at the second read. */
+/** Makes the Job end with this condition at the second read. */
 function endJob(kube: FakeKube, condition: Record<string, string>): void {
   kube.onRequest = (request) => {
     const [job] = kube.all("jobs");
@@ -90,6 +90,17 @@ Deno.test("lookAtJob: continues when a concurrent attempt has created the Job fi
     if (request.startsWith("create jobs")) kube.put("jobs", job);
   };
   equal((await ask(kube, [gate(check)]))[0]?.outcome, "Inconclusive");
+});
+
+Deno.test("lookAtJob: is Inconclusive when the Job cannot be created", async () => {
+  const kube = kubeWithCronJob();
+  kube.onRequest = (request) => {
+    // The API server gives this answer for an admission webhook that does not respond.
+    if (request.startsWith("create jobs")) throw answer(500, "InternalError");
+  };
+  const [verdict] = await ask(kube, [gate(check)]);
+  equal(verdict?.outcome, "Inconclusive");
+  match(verdict?.message ?? "", /^Failed to create Job "checks\/smoke-ostler-[0-9a-f]{12}": HTTP 500, InternalError$/);
 });
 
 Deno.test("lookAtJob: fails as NameCollision for a Job of another owner with its name, and is Inconclusive when the CronJob does not exist", async () => {

@@ -9,7 +9,10 @@ const answer = JSON.stringify({ status: "success", data: { resultType: "scalar",
 const noAccess = { hosts: [], ca: "", token: () => Promise.resolve("") };
 const token = (): Promise<string> => Promise.resolve("sesame");
 
-/** A server with a certificate of its own CA, or without one, and the Authorization header of each request. */
+/**
+ * Runs `story` with a server, which has TLS with a certificate of its own CA if `isSecure`; `seen` contains the
+ * Authorization header of each request.
+ */
 async function serving(
   isSecure: boolean,
   story: (server: { url: string; host: string; ca: string; seen: (string | undefined)[] }) => Promise<void>,
@@ -46,7 +49,7 @@ Deno.test("fault S8: Prometheus: sends requests only to hosts that an administra
   });
 });
 
-Deno.test("Prometheus: sends the token to a server with the configured CA, and no request to one with another CA", async () => {
+Deno.test("Prometheus: sends the token to a server with the configured CA, and no request to a server with another CA", async () => {
   await serving(true, async ({ url, host, ca, seen }) => {
     deepEqual(await queryPrometheus(url, "up", { hosts: [host], ca, token }), [7]);
     deepEqual(seen, ["Bearer sesame"]);

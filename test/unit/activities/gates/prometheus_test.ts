@@ -128,7 +128,7 @@ Deno.test("lookAtPrometheus: never quotes an answer, and follows no redirect", a
   }
 });
 
-Deno.test("lookAtPrometheus: is inconclusive for a server that is unreachable or not allowed", async () => {
+Deno.test("lookAtPrometheus: is not measured for an unreachable server, and for a URL that is not http or https or contains credentials", async () => {
   const cases: [string, RegExp][] = [
     ["http://127.0.0.1:1", /"http:\/\/server" is unreachable$/],
     ["file:///etc/passwd", /the gate's url must be http or https$/],

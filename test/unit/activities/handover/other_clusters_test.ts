@@ -1,4 +1,7 @@
-/** A management cluster read like a cluster with pools: pools of other clusters do not count as deleted. */
+/**
+ * Ostler reads a management cluster as if the pools were in it too: pools of other clusters, whose configs it contains,
+ * do not count as deleted.
+ */
 import { deepEqual } from "node:assert/strict";
 import { clusterAnnotation } from "../../../../activities/config/identity.ts";
 import { ownerAnnotation } from "../../../../activities/config/names.ts";
@@ -10,7 +13,7 @@ function config(name: string, mark: Record<string, string>): { metadata: { name:
   return { metadata: { name: `${name}-fleet-config`, namespace: "north", annotations } } as never;
 }
 
-Deno.test("readPools: lists a deleted pool that still has a config of this cluster, and no pool of another cluster's config", async () => {
+Deno.test("readPools: lists a deleted pool that still has a config of this cluster, and no pool whose config belongs to another cluster", async () => {
   const kube = new FakeKube();
   kube.put("namespaces", { metadata: { name: "kube-system", uid: "this" } });
   kube.put("operatingsystemconfigs", config("own", { [clusterAnnotation]: "this" }));

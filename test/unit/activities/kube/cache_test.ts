@@ -94,6 +94,18 @@ Deno.test("Cache: reuses an answer only while it is younger than the caller allo
   equal(await cache.read("it", read, { now: 10_001 }), 3);
 });
 
+Deno.test("Cache: reads again when the clock was set back", async () => {
+  const cache = new Cache();
+  let asked = 0;
+  const read = (): Promise<number> => Promise.resolve(++asked);
+  const freshMs = 10_000;
+  equal(await cache.read("it", read, { freshMs, now: 3_600_000 }), 1);
+  await turn();
+  equal(await cache.read("it", read, { now: 1_800_000 }), 2);
+  equal(await cache.read("it", read, { freshMs, now: 0 }), 3);
+  equal(await cache.read("it", read, { freshMs, now: 9_999 }), 3);
+});
+
 Deno.test("Cache: keeps no failed read, however fresh", async () => {
   const cache = new Cache();
   const options = { freshMs: 10_000, now: 0 };

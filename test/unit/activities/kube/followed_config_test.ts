@@ -78,7 +78,7 @@ Deno.test("followed config: repeats a request that got HTTP 401 with the new tok
   equal(door.said.length, 1);
 });
 
-Deno.test("followed config: returns 401 when the token of the file is refused too, without further repeats", async () => {
+Deno.test("followed config: returns HTTP 401 without repeating the request when the file has no new token", async () => {
   await using door = await Door.open();
   door.allowed = "another";
   const { code } = await door.kube().core.readNamespacedSecret(secret).then(() => ({ code: 0 }), (error) => error);

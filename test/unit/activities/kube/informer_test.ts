@@ -87,6 +87,31 @@ Deno.test("Informer: keeps the last valid version of an object that became inval
   equal(watched.informer.get("a"), "red");
 });
 
+Deno.test("Informer: ignores an object for which the schema throws, in a list and in an event", async () => {
+  await using api = await WatchedApi.start();
+  api.put(path, node("a", "black"));
+  api.put(path, node("b", "red"));
+  const warnings: string[] = [];
+  const schema = nodes.schema.transform((colour) => {
+    if (colour === "black") throw new RangeError("not a colour");
+    return colour;
+  });
+  const stop = new AbortController();
+  const log = { warn: (text: string) => void warnings.push(text) };
+  const informer = new Informer({ ...nodes, schema }, { kube: api.kube, log, signal: stop.signal });
+  void informer.start();
+  await eventually("the list", () => informer.get("b") === "red");
+  equal(informer.get("a"), undefined);
+  await eventually("a watch", () => api.watches(path) === 1);
+  api.put(path, node("b", "black"));
+  api.put(path, node("c", "green"));
+  await eventually("the next one", () => informer.get("c") === "green");
+  stop.abort();
+  const ignored = (name: string): string =>
+    `Failed to read nodes "${name}": a field has an unexpected value; ignoring this version of the object`;
+  deepEqual([informer.get("b"), warnings], ["red", [ignored("a"), ignored("b")]]);
+});
+
 Deno.test("Informer.start: ends when it is stopped before a list succeeds", async () => {
   const api = await WatchedApi.start();
   const { kube } = api;
@@ -107,7 +132,7 @@ function streamed(): { streams: FakeStreams; informer: Informer<string>; [Symbol
   return { streams, informer, [Symbol.dispose]: () => stop.abort() };
 }
 
-Deno.test("Informer: resumes from its resource version when a stream ends, and lists again only when that expired", async () => {
+Deno.test("Informer: resumes from its resource version when a stream ends, and lists again only when that version has expired", async () => {
   using watched = streamed();
   const { streams, informer } = watched;
   await informer.start();
@@ -120,7 +145,7 @@ Deno.test("Informer: resumes from its resource version when a stream ends, and l
   deepEqual(streams.requests, ["list nodes ", "list nodes "]);
 });
 
-Deno.test("Informer: keeps its resource version while the API server is down, and is out of date after a while", async () => {
+Deno.test("Informer: keeps its resource version while the API server is down, and is not fresh until another stream is open", async () => {
   using watched = streamed();
   const { streams, informer } = watched;
   await informer.start();

@@ -45,7 +45,7 @@ Deno.test("poll: sends heartbeats during a long read", async () => {
   deepEqual(await inActivity(work, { heartbeats }), "ready");
 });
 
-Deno.test("poll: keeps waiting while the API server is unreachable, and reports the failed read in its heartbeats, if a deadline ends the wait", async () => {
+Deno.test("poll: with `unseen`, keeps waiting while the API server is unreachable, and reports the failed read in its heartbeats", async () => {
   const heartbeats: { waitsFor: string; lookedAt: number }[] = [];
   let looks = 0;
   const look = (): Promise<{ answer: string }> =>
@@ -61,7 +61,7 @@ Deno.test("poll: keeps waiting while the API server is unreachable, and reports 
   deepEqual(heartbeats.map(({ waitsFor }) => waitsFor), ["Failed to look: HTTP 503", "Failed to look: HTTP 503"]);
 });
 
-Deno.test("poll: fails when the API server is unreachable and no deadline decides", async () => {
+Deno.test("poll: without `unseen`, fails when the API server is unreachable", async () => {
   const look = (): Promise<{ answer: string }> => Promise.reject(unavailable("Failed to look: HTTP 503"));
   await rejects(inActivity(() => poll({ until: Infinity, look, expired: (why) => new Error(why) })), {
     message: "Failed to look: HTTP 503",

@@ -51,7 +51,7 @@ Deno.test("K23 ensureControlPlaneAnnounced: is retried until the kubelet runs th
   await rejects(announce(stage), {
     type: "ApiUnavailable",
     nonRetryable: false,
-    message: /its kubelet is "v1\.35\.3"/,
+    message: /its kubelet reports version "v1\.35\.3"/,
   });
   equal(announced(stage), "components-1");
   // A node is annotated with the components that it runs, also if the NodeVersion does not name them any more.

@@ -121,7 +121,7 @@ interface Budget {
   observedGeneration?: number;
 }
 
-/** A pod on a control plane, and budgets that select it. */
+/** Adds a pod on a control plane, and PodDisruptionBudgets that select it. */
 function protect(stage: UpgradeStage, ...budgets: Budget[]): void {
   const labels = { app: "dns" };
   const spec = { nodeName: "workers-1", containers: [] };
@@ -139,7 +139,7 @@ function protect(stage: UpgradeStage, ...budgets: Budget[]): void {
 
 const full: Budget = { expectedPods: 1, desiredHealthy: 1, disruptionsAllowed: 0 };
 
-Deno.test("checkUpgrade: stops for a pod on a control plane that can never be evicted", async () => {
+Deno.test("checkUpgrade: returns a finding that stops the upgrade when a pod on a control plane can never be evicted", async () => {
   const stage = new UpgradeStage();
   protect(stage, full);
   const [finding, ...others] = await check(stage);

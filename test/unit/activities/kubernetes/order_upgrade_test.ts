@@ -1,4 +1,7 @@
-/** Orders of upgrades over an API server in memory, and their pods. */
+/**
+ * Steps of a Kubernetes upgrade or certificate renewal that Ostler orders on a node, and the pods that execute them;
+ * with an API server in memory.
+ */
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import type { V1Pod } from "@kubernetes/client-node";
 import { type Component, componentsIn, upgradeDigestOf } from "../../../../activities/kubernetes/components.ts";
@@ -67,7 +70,7 @@ Deno.test("awaitUpgradeOrdered: creates one pod with the components as arguments
   deepEqual(kube.all("pods"), []);
 });
 
-Deno.test("awaitUpgradeOrdered: its pod runs upgrade.sh, and passes verb, version, deadline and components only as arguments", () => {
+Deno.test("awaitUpgradeOrdered: its pod runs upgrade.sh, and gets verb, version, deadline and components only as container arguments", () => {
   const asked = order();
   const hand = upgradeHandOf(asked, [{ path: "/opt/bin/kubeadm", hash, url: "https://dl.k8s.io/kubeadm" }]);
   deepEqual(hand.args(asked.until), [
@@ -140,7 +143,7 @@ Deno.test("awaitUpgradeOrdered: refuses malformed arguments and components", asy
   });
 });
 
-Deno.test("awaitUpgradeOrdered: uses another pod for each attempt, verb, content and node, and the same pod for another deadline", () => {
+Deno.test("awaitUpgradeOrdered: uses different pods for different attempts, verbs, components and nodes, and the same pod when only the deadline differs", () => {
   const names = [{}, { token: "t-2" }, { verb: "Apply" as const }, { digest: "d" }, { uid: "u" }].map((overrides) =>
     upgradeNameOf(order(overrides))
   );

@@ -43,6 +43,14 @@ Deno.test("K23 surveyUpgrade: returns the desired version, the version of each c
   deepEqual(controlPlanes.map(({ isLeader }) => isLeader), [true, false, false]);
 });
 
+Deno.test("K23 surveyUpgrade: returns no version of the workers when the kubelet of one reports a text that is not a version", async () => {
+  const stage = new UpgradeStage();
+  stage.worker("w-1", "v1.34.2");
+  stage.worker("w-2", "development");
+  const { workers } = await look(stage);
+  deepEqual(workers, { nodes: 2, oldest: "", newest: "" });
+});
+
 Deno.test("surveyUpgrade: returns Gone when the NodeVersion does not exist or is being deleted", async () => {
   const stage = new UpgradeStage();
   const { metadata } = stage.kube.get("nodeversions", "v") ?? {};
@@ -148,7 +156,7 @@ Deno.test("surveyUpgrade: reports HandsMissing when setting hands-image is empty
   );
 });
 
-Deno.test("fault K23 surveyUpgrade: returns the same fingerprint whether or not setting hands-image is set, so that workers with different settings do not wake each other", async () => {
+Deno.test("fault K23 surveyUpgrade: returns the same fingerprint whether or not setting hands-image is set, so that Ostler's workers with different settings do not end each other's waits", async () => {
   const stage = new UpgradeStage();
   equal((await look(stage, false)).fingerprint, (await look(stage)).fingerprint);
 });
@@ -160,6 +168,22 @@ Deno.test("K23 surveyUpgrade: returns the version of the oldest component as the
   stage.part("workers-1", "kube-controller-manager", desired);
   stage.part("workers-1", "kube-scheduler", desired);
   equal((await plane(stage))?.components, desired);
+});
+
+Deno.test("surveyUpgrade: distinguishes a control plane without an annotation of components from one whose annotation names other components", async () => {
+  const stage = new UpgradeStage();
+  const annotate = (annotations: Record<string, string>): void =>
+    void Object.assign(stage.kube.get("nodes", "workers-1")?.metadata ?? {}, { annotations });
+  const found = async (): Promise<[boolean | undefined, boolean | undefined]> => {
+    const { isAnnounced, isUnannotated } = await plane(stage) ?? {};
+    return [isAnnounced, isUnannotated];
+  };
+  annotate({});
+  deepEqual(await found(), [false, true]);
+  annotate({ "constellation.edgeless.systems/kubernetes-components": "components-1" });
+  deepEqual(await found(), [false, undefined]);
+  annotate({ "constellation.edgeless.systems/kubernetes-components": "components-2" });
+  deepEqual(await found(), [true, undefined]);
 });
 
 /** Writes a slot of the control planes as `ensureSlotTaken` does. */

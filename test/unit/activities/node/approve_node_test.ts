@@ -29,7 +29,7 @@ function groups(of: PoolRef): string[] {
   return ["system:bootstrappers", poolGroupOf(of), "system:authenticated"];
 }
 
-/** A cluster in which machine "pool-1f-x" of pool "pool" awaits its node, with the given changes. */
+/** Returns a cluster in which machine "pool-1f-x" of pool "pool" waits for its node, with the given changes. */
 function cluster({ spec, status, machine: changed, nodeRef, before }: Change): FakeKube {
   const kube = new FakeKube();
   const owner = (kind: string, name: string): Record<string, string> => ({ kind, name, uid: `uid-of-${name}` });
@@ -95,7 +95,10 @@ Deno.test("approveNode: accepts the key usages of RSA keys, tokens without a poo
   deepEqual(await judge(cluster({ spec: account }), "kube-system/joiner"), { is: "Approved" });
 });
 
-/** A machine of the same pool with another name, as clouds that name nodes themselves have it. */
+/**
+ * Returns the same cluster, but the machine has another name than its node, as in clouds that name nodes themselves.
+ * The cloud reports `address` as the internal DNS name of the machine.
+ */
 function cloudNamed({ address = machine, ...more }: Change & { address?: string } = {}): FakeKube {
   const kube = cluster(more);
   const { metadata, ...rest } = kube.get("machines", machine, "ns") ?? { metadata: { name: "" } };
@@ -215,7 +218,7 @@ for (const [what, [change, why]] of Object.entries(left)) {
 }
 
 for (const type of ["Approved", "Denied", "Failed"]) {
-  Deno.test(`approveNode: sends no request for a request that is ${type}`, async () => {
+  Deno.test(`approveNode: calls no API for a certificate request that is already ${type}`, async () => {
     const kube = cluster({ status: { conditions: [{ type, status: "True" }] } });
     kube.onRequest = () => {
       throw answer(500, "InternalError");
@@ -234,7 +237,7 @@ Deno.test("approveNode: keeps the concurrent write of another approver", async (
   deepEqual(approvalIn(kube), { conditions: [{ type: "Denied" }] });
 });
 
-Deno.test("approveNode: approves a name only once within 5 minutes, until its node exists, also when another process approved it", async () => {
+Deno.test("approveNode: approves the name of a node that does not exist only once within 5 minutes, also when another process approved it", async () => {
   const approvals = new RecentApprovals();
   const kube = cluster({});
   deepEqual(await judge(kube, "", approvals), { is: "Approved" });

@@ -16,7 +16,7 @@ function budget(disruptionsAllowed: number): Parameters<FakeKube["put"]>[1] {
   return { metadata, spec: { selector: {} }, status: { disruptionsAllowed } } as never;
 }
 
-/** A node with one pod that its budget protects; `evictions` are the requested ones. */
+/** Returns a node with one pod, which a PodDisruptionBudget protects, and the list of evictions that were requested. */
 function blocked(): { kube: FakeKube; evictions: string[] } {
   const kube = new FakeKube();
   kube.put("nodes", node("n"));
@@ -48,11 +48,11 @@ async function drained(drain: Drain, { from, forMs }: { from: number; forMs: num
 Deno.test("Drain: retries a blocked eviction and reads at growing intervals", async () => {
   const { kube, evictions } = blocked();
   const looks = await drained(new Drain(kube.client, task), { from: 0, forMs: 600_000 });
-  ok(evictions.length <= 18, `${evictions.length} evictions`);
-  ok(looks <= 35, `${looks} looks`);
+  ok(evictions.length >= 10 && evictions.length <= 18, `${evictions.length} evictions`);
+  ok(looks >= 20 && looks <= 35, `${looks} looks`);
 });
 
-Deno.test("Drain: retries at once when the budget has changed", async () => {
+Deno.test("Drain: retries an eviction at the next read after the PodDisruptionBudget has changed", async () => {
   const { kube, evictions } = blocked();
   const drain = new Drain(kube.client, task);
   await drained(drain, { from: 0, forMs: 600_000 });

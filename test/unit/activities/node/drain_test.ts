@@ -143,7 +143,7 @@ Deno.test("Drain: waits for terminating pods without evicting them again", async
   deepEqual(moved(kube), []);
 });
 
-Deno.test("Drain: evicts the next priority only when the lower ones are deleted", async () => {
+Deno.test("Drain: evicts pods of a priority only when all pods of lower priorities are deleted", async () => {
   const kube = kubeWith(
     pod("high", "n", { spec: { priority: 1000 } }),
     pod("low", "n", { metadata: { finalizers: ["example.com/keep"] } }),

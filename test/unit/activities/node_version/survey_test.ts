@@ -21,7 +21,7 @@ async function look(group: GroupInMemory): Promise<Present> {
   return seen;
 }
 
-/** A group that took up what is desired, and recorded that. */
+/** Records in the Rollout and the ScalingGroup that the group has converged on `version`. */
 function converged(group: GroupInMemory): GroupInMemory {
   reported(group, { phase: "Converged", targetTemplateHash: hashOf(version) });
   const { metadata } = group.kube.get("scalinggroups", "workers") ?? {};
@@ -41,7 +41,7 @@ function nodeOf({ kube }: GroupInMemory, name: string): Stored {
   return node;
 }
 
-/** The generation that the run of the group has read. */
+/** Returns the observed state that a rollout of the group records when it has read the current objects. */
 function observedIn({ kube }: GroupInMemory): string {
   const [group, version] = [kube.get("scalinggroups", "workers"), kube.get("nodeversions", "v")];
   if (!group || !version) throw new Error("Failed to read the group: it does not exist");
@@ -103,7 +103,7 @@ Deno.test("survey: names a remaining PendingNode without an instance when all gr
   deepEqual([isSettled, says], [false, 'Nodes not up to date: 1 joining: PendingNode "left"']);
 });
 
-Deno.test("K24 survey: reports no release after ensureReleaseEnded, which may be called again", async () => {
+Deno.test("K24 survey: reports no release after ensureReleaseEnded, however often that is called", async () => {
   const group = new GroupInMemory();
   group.ask(version, { stage: "Workers", digest: hashOf(version) });
   for (const time of ["first", "again"]) {
@@ -178,7 +178,7 @@ Deno.test("D4 survey: is retried when a machine that joins late cannot be delete
   equal((group.kube.get("pendingnodes", "n")?.["spec"] as { goal: string }).goal, "Leave");
 });
 
-/** A call of the cloud fails until the returned function is called. */
+/** Makes a call of the cloud fail until the returned function is called. */
 async function breakCloud(group: GroupInMemory, call: "instances" | "group" | "remove"): Promise<() => void> {
   const driver = await group.driver();
   const fail = (): never => {
@@ -204,7 +204,7 @@ Deno.test("G1, B1 survey: counts outdated nodes, and names the nodes in the stat
   deepEqual(status.outdated.map(({ name }) => name), ["workers-1", "workers-2", "workers-3"]);
 });
 
-Deno.test("K23 survey: a NodeVersion is settled although its control planes are outdated, because only their own stage counts these nodes", async () => {
+Deno.test("K23 survey: a NodeVersion is settled although a group of control planes has not recorded the version, because only stage ControlPlane counts that group", async () => {
   const group = new GroupInMemory({ role: "ControlPlane" });
   const { isSettled, stages: { ControlPlane }, says } = await look(group);
   deepEqual([isSettled, ControlPlane.groups, ControlPlane.done, ControlPlane.outdated], [true, 1, 0, 0]);
@@ -274,7 +274,7 @@ Deno.test("K23 survey: nodes are outdated while the API server is older than the
 
 Deno.test("fault K23 survey: refuses a newer kubelet while the API server of any control plane still has the old version", async () => {
   const group = new GroupInMemory();
-  let requests = 0; // each request is answered by another API server
+  let requests = 0; // the two API servers answer in turn
   const getCode = (): Promise<object> => Promise.resolve({ gitVersion: requests++ % 2 === 0 ? "v1.36.1" : "v1.35.4" });
   Object.assign(group.client, { version: { getCode } });
   Object.assign(group.kube.get("nodeversions", "v")?.["spec"] ?? {}, { kubernetesClusterVersion: "v1.36.1" });
@@ -307,7 +307,7 @@ Deno.test("fault K23 survey: refuses a newer kubelet while the API server of any
   deepEqual(seen, ["KubernetesTooNew", "KubernetesTooNew", undefined]);
 });
 
-Deno.test("survey: reports whether Kubernetes can be upgraded only to a worker whose setting hands-image is set", async () => {
+Deno.test("survey: reports whether Kubernetes can be upgraded, but only in an Ostler worker whose setting hands-image is set", async () => {
   const group = new GroupInMemory();
   const { client } = group;
   const look = async (hasHands: boolean): Promise<unknown> => {
@@ -330,7 +330,7 @@ Deno.test("fault K23 survey: shortens the message of an upgrade to 2,000 charact
   equal(seen.state === "Present" && seen.upgrade?.says.length, 2_000);
 });
 
-Deno.test("fault K23 survey: returns the same fingerprint whether or not setting hands-image is set, so that workers with different settings do not wake each other", async () => {
+Deno.test("fault K23 survey: returns the same fingerprint whether or not setting hands-image is set, so that Ostler's workers with different settings do not end each other's waits", async () => {
   const { client } = new GroupInMemory();
   const look = async (hasHands: boolean): Promise<VersionSurvey> =>
     await surveyNodeVersion(client, { object }, { hasHands });

@@ -25,7 +25,7 @@ interface Receiver {
   url: string;
 }
 
-/** A receiver that answers with `status`, or with the given answer. */
+/** Runs `test` with a receiver of notifications that responds with what `answer` returns. */
 async function receiving(answer: () => Response, test: (receiver: Receiver) => Promise<void>): Promise<void> {
   const received: Received[] = [];
   const folder = await mkdtemp(join(tmpdir(), "ostler-notice-"));
@@ -102,6 +102,16 @@ Deno.test("deliverNotice: sends a CloudEvent with the ID, type and time of the n
       ...{ type: "dev.ostler.rollout.halted", subject: "fleet/workers", time: "2026-01-01T10:00:00Z" },
       ...{ datacontenttype: "application/json", data: { ...pool, ...said } },
     });
+  });
+});
+
+Deno.test("deliverNotice: names the Rollout as source of a CloudEvent about a ScalingGroup", async () => {
+  await receiving(accepted, async ({ received, file, url }) => {
+    const group = { namespace: "kube-system", name: "scaling-group.alpha", kind: "ScalingGroup" } as const;
+    const files = { ...nothing, cloudEvents: await file("events", url) };
+    await deliverNotice(files, { pool: group, notice, target: "CloudEvents" });
+    const { source } = received[0]?.body as { source: string };
+    equal(source, "/namespaces/kube-system/rollouts/scaling-group.alpha");
   });
 });
 

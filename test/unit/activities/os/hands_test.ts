@@ -1,4 +1,7 @@
-/** Orders to nodes over an API server in memory, and their pods. */
+/**
+ * Orders for the operating systems of nodes, and the pods on these nodes that execute them; with an API server in
+ * memory.
+ */
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { Hand } from "../../../../activities/os/hand.ts";
 import { givenOrder, osHandOf } from "../../../../activities/os/hands.ts";
@@ -28,7 +31,7 @@ function kubeWithNode(): FakeKube {
   return kube;
 }
 
-/** The kubelet reports the status of the only pod. */
+/** Writes a status into the only pod, as the kubelet does. */
 function tell(kube: FakeKube, status: Record<string, unknown>): void {
   const [pod] = kube.all("pods");
   if (pod) kube.put("pods", { ...pod, status });
@@ -52,7 +55,9 @@ function give(kube: FakeKube, overrides: Partial<OsOrder> = {}, by = image): Pro
   return inActivity(() => givenOrder({ kube: kube.client, image: by }, order(overrides)));
 }
 
-/** Reads at times after the first (ms), each after a change by the kubelet; returns the result of the last read. */
+/**
+ * Executes steps: runs `before`, then reads the pod as if `after` ms had passed. Returns the result of the last read.
+ */
 async function looks(
   kube: FakeKube,
   asked: OsOrder,
@@ -78,7 +83,7 @@ Deno.test("givenOrder: creates one pod on the node, reads its result, and delete
   deepEqual(kube.all("pods"), []);
 });
 
-Deno.test("H11 givenOrder: its pod is bound to the node, tolerates all taints, has no token, is deleted with the node, and takes only arguments", async () => {
+Deno.test("H11 givenOrder: its pod is bound to the node, tolerates all taints, has no token, is deleted with the node, and gets its order only as container arguments", async () => {
   const kube = kubeWithNode();
   const asked = order();
   await looks(kube, asked, [0]);
@@ -149,7 +154,7 @@ Deno.test("givenOrder: accepts only an image by digest", async () => {
   }
 });
 
-Deno.test("givenOrder: is moot for a deleted node, and for another node with its name", async () => {
+Deno.test("givenOrder: fails as MachineGone for a deleted node, and for another node with its name", async () => {
   await rejects(give(new FakeKube()), { type: "MachineGone" });
   const kube = kubeWithNode();
   await rejects(give(kube, { uid: "of-before" }), {
@@ -168,7 +173,7 @@ Deno.test("givenOrder: reads the result of the pod that a previous attempt creat
   equal(created(kube), 1);
 });
 
-Deno.test("givenOrder: uses another pod for each boot, attempt, verb and node, and the same pod for another deadline", () => {
+Deno.test("givenOrder: uses different pods for different boots, attempts, verbs and nodes, and the same pod when only the deadline differs", () => {
   const names = [{}, { bootId: bootId.replace("1", "2") }, { token: "t-2" }, { verb: "Status" as const }, { uid: "u" }]
     .map((overrides) => osHandOf(order(overrides)).name);
   equal(new Set(names).size, names.length);
@@ -230,7 +235,10 @@ Deno.test("givenOrder: creates another pod for the download when the first one v
   equal(created(kube), 2);
 });
 
-/** Reads while the API server is down from 100 s to an hour after the first read; then the kubelet reports its pod. */
+/**
+ * Returns steps for `looks`: the API server is down from 100 s to an hour after the first read; then the kubelet
+ * reports this status.
+ */
 function anHourAway(kube: FakeKube, status: Record<string, unknown>): [after: number, before?: () => void][] {
   const away = (): void => {
     kube.onRequest = () => {
@@ -254,14 +262,14 @@ Deno.test("givenOrder: waits for an API server that is down, however long, and r
   equal((await looks(kube, order(), ...steps.slice(3)) as OsOutcome).outcome, "Done");
 });
 
-Deno.test("givenOrder: extends the deadline of the node by the time in which the API server could not be read", async () => {
+Deno.test("givenOrder: extends the deadline by which the node must report by the time in which the API server could not be read", async () => {
   const kube = kubeWithNode();
   match(String(await looks(kube, order(), ...anHourAway(kube, begun))), /^pod "\S+" is running$/);
   const outcome = await looks(kube, order(), ...anHourAway(kube, begun), [4200 * second]);
   equal((outcome as OsOutcome).outcome, "Unknown");
 });
 
-Deno.test("givenOrder: fails as AccessDenied without a retry when the worker is forbidden to create pods", async () => {
+Deno.test("givenOrder: fails as AccessDenied when the worker is forbidden to create pods", async () => {
   const kube = kubeWithNode();
   kube.onRequest = (request) => {
     if (request.startsWith("create pods")) throw answer(403, "Forbidden", "not by you");

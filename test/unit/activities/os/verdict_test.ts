@@ -1,4 +1,4 @@
-/** Possible output of a hostile node, and what Ostler makes of it. */
+/** Tests how Ostler reads the output of a pod on a node; a hostile node can forge this output. */
 import { deepEqual, equal } from "node:assert/strict";
 import { refusalIn } from "../../../../activities/os/refusal.ts";
 import { osReading, stateIn } from "../../../../activities/os/hand_state.ts";
@@ -26,10 +26,13 @@ Deno.test("verdictIn: accepts only a well-formed result of the pod on the node",
 Deno.test("plain: removes control characters, direction marks and credentials from text", () => {
   equal(plain("a\u0000b\u001b[31mc\r\nd\u202ee"), "a b [31mc d e");
   equal(plain("at https://ada:secret@registry.example/v2, Bearer abc.def"), "at https://registry.example/v2, Bearer …");
+  equal(plain("at https://ada:se/cr@et@registry.example/os@sha256:00"), "at https://registry.example/os@sha256:00");
+  equal(plain("2secret@registry.example/v2: refused"), "registry.example/v2: refused");
+  equal(plain("registry.example/os@sha256:00 not found"), "registry.example/os@sha256:00 not found");
   equal(plain(`x${"y".repeat(2000)}`).length, 1000);
 });
 
-Deno.test("refusalIn: sorts the messages of the tools", () => {
+Deno.test("refusalIn: returns the reason that fits the error message of an operating system's tool", () => {
   const words: [string, string][] = [
     ["DiskFull", "error: min-free-space-percent '3%' would be exceeded, at least 13 kB requested"],
     ["SignatureInvalid", "error: GPG signatures found, but none are in trusted keyring"],
@@ -45,7 +48,7 @@ Deno.test("refusalIn: sorts the messages of the tools", () => {
   for (const [reason, said] of words) equal(refusalIn(said), reason, said);
 });
 
-Deno.test("stateIn: treats a pod that ended without a readable result as failed, unless it was evicted or may have booted the node", () => {
+Deno.test("stateIn: a pod that ended without a readable result has failed; it is lost if it was killed, timed out, or may have rebooted the node", () => {
   const pod = (verb: string, terminated: { exitCode: number; message?: string; reason?: string }): string => {
     const state = stateIn({
       metadata: { name: "hand" },

@@ -1,4 +1,4 @@
-/** The fields of a spec for keyless signatures; its statements are checked with identities as with keys. */
+/** Tests the fields for keyless signatures in an OSImage's spec, and provenances that an identity signed, not a key. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { json } from "../../../support/images/fake_registry.ts";
 import { makeAuthority } from "../../../support/images/fulcio.ts";
@@ -116,7 +116,7 @@ function bundleOf({ annotations }: { annotations: Record<string, string> }): Rec
   return { "dev.sigstore.cosign/bundle": annotations["dev.sigstore.cosign/bundle"] ?? "" };
 }
 
-Deno.test("keyless spec: a bundle with only a proof of inclusion is refused, with the reason", async () => {
+Deno.test("keyless spec: a bundle whose log entry has a proof of inclusion, but no inclusion promise, is refused for that reason", async () => {
   await onKeylessScene(async ({ image, sigstore, admission, judgeWith }) => {
     const bundle = await sigstore.bundle(image.digest);
     const [{ inclusionPromise: _, ...entry } = {}] = bundle.verificationMaterial.tlogEntries;
@@ -150,7 +150,7 @@ for (
   });
 }
 
-Deno.test("keyless spec: a message contains few of many errors, and shortens long names", async () => {
+Deno.test("keyless spec: the message of a refusal lists only a few of many errors, and shortens long identities", async () => {
   await onKeylessScene(async ({ registry, image: { digest }, sigstore, admission }) => {
     const subject = (at: number): string => `https://a.example/${at}${"\u0007/a".repeat(2_000)}`;
     const layers = [0, 1, 2, 3].map((at) => sigstore.layer(digest, { holder: { ...workflow, subject: subject(at) } }));

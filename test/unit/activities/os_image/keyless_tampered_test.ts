@@ -1,7 +1,7 @@
-/** Changes to a valid keyless signature by an attacker without a key; none of the results counts. */
+/** Changes that an attacker without a key can make to a valid keyless signature; Ostler accepts none of the results. */
 import { equal, match } from "node:assert/strict";
 import { Buffer } from "node:buffer";
-// Comes before @peculiar/x509, which does not load without it.
+// Must come before the import of @peculiar/x509, which does not load without this module.
 import "../../../../activities/x509/reflection.ts";
 import * as x509 from "@peculiar/x509";
 import { annotation, bundleText, type KeylessLayer } from "../../../support/images/keyless_signer.ts";
@@ -139,7 +139,7 @@ function entryOf({ bytes, annotations }: KeylessLayer, other: Other): object {
 }
 
 for (const [what, change, words] of tampered) {
-  Deno.test(`A15 tampered signature: an image is refused ${what}`, async () => {
+  Deno.test(`A15 tampered signature: refuses an image whose signature comes ${what}`, async () => {
     await onKeylessScene(async (scene) => {
       const layer = await scene.sigstore.layer(scene.image.digest);
       equal(await scene.judgeWith({ ...layer, ...await change(layer, scene) }), "SignatureInvalid");

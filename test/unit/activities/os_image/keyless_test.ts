@@ -1,7 +1,10 @@
-/** Which keyless signatures count, over a registry, an authority and a log in memory. */
+/**
+ * Tests which keyless signatures are accepted, with a registry, a certificate authority and a transparency log in
+ * memory.
+ */
 import { equal, match } from "node:assert/strict";
 import { Buffer } from "node:buffer";
-// Comes before @peculiar/x509, which does not load without it.
+// Must come before the import of @peculiar/x509, which does not load without this module.
 import "../../../../activities/x509/reflection.ts";
 import * as x509 from "@peculiar/x509";
 import { json } from "../../../support/images/fake_registry.ts";
@@ -14,7 +17,7 @@ import { Signer } from "../../../support/images/signer.ts";
 const hour = 3_600_000;
 const { issuer, subject } = workflow;
 
-Deno.test("A15 keyless: accepts a signature of a configured identity that authority and log confirm, also after its certificate has expired", async () => {
+Deno.test("A15 keyless: accepts a signature of a configured identity, confirmed by the certificate authority and the log, also after its certificate has expired", async () => {
   await onKeylessScene(async ({ image, sigstore, admission, judgeWith }) => {
     equal(await admission.judge(), "SignatureMissing");
     const at = Date.now() - 24 * hour;

@@ -1,4 +1,4 @@
-/** Allowed and forbidden behaviour of a registry. */
+/** Tests the client of registries against registries that behave well or badly. */
 import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { RegistryAway, Unfit } from "../../../../activities/os_image/fault.ts";
@@ -78,7 +78,7 @@ Deno.test("Registry: follows a bounded number of redirects of a blob, without cr
   await rejects(open(registry, { credentials }).blob(digest, 100), away(/redirects more than 5 times/));
 });
 
-Deno.test("Registry: requests a token to pull that repository, with credentials if it has some", async () => {
+Deno.test("Registry: requests a token to pull only its own repository, whatever scope the registry asks for, and sends credentials if it has some", async () => {
   await using registry = new FakeRegistry();
   const { digest } = registry.put("v1", image);
   registry.intrude = (request) => {

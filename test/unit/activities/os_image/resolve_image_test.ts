@@ -48,7 +48,7 @@ Deno.test("resolveImage: uses the digest when a reference has a tag too", async 
   equal(seen.outcome === "Resolved" && seen.image.indexDigest, first.digest);
 });
 
-Deno.test("resolveImage: refuses an image with another platform than its index has, or without a platform", async () => {
+Deno.test("resolveImage: refuses an image whose config has another platform than the index states, or no platform", async () => {
   await using registry = new FakeRegistry();
   const image = registry.put("v1", { content: "1", platforms: ["linux/arm64"], isSingle: true });
   const manifests = [{ digest: image.digest, platform: { os: "linux", architecture: "amd64" } }];
@@ -62,7 +62,7 @@ Deno.test("resolveImage: refuses an image with another platform than its index h
   match("message" in none ? none.message : "", /does not name its platform/);
 });
 
-Deno.test("resolveImage: fails finally for an unreachable registry only after the last of its attempts", async () => {
+Deno.test("resolveImage: treats an unreachable registry as a non-retryable failure only at the last attempt", async () => {
   const gone = new FakeRegistry();
   const { host } = gone;
   await gone[Symbol.asyncDispose]();

@@ -69,7 +69,7 @@ Deno.test("ensureImageTold: keeps the last ten digests, each once and the newest
   deepEqual(history.map(({ indexDigest }) => indexDigest)[0], digestOf(505));
 });
 
-Deno.test("ensureImageTold: clears the result of an image that is refused now, and keeps the history", async () => {
+Deno.test("ensureImageTold: when an image is refused, clears the index digest and the signer of its previous result, and keeps the history", async () => {
   const kube = kubeWith();
   await tell(kube, accepted(1));
   await tell(kube, refused);

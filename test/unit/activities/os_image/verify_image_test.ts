@@ -1,4 +1,4 @@
-/** Which signatures and statements count, over a registry in memory. */
+/** Tests which signatures and provenance statements are accepted, with a registry in memory. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { Admission } from "../../../support/images/admission.ts";
@@ -114,7 +114,7 @@ Deno.test("verifyImage: refuses a provenance about another image, or by another 
   });
 });
 
-Deno.test("verifyImage: finds a valid signature among invalid ones, within its limits", async () => {
+Deno.test("verifyImage: finds a valid signature after 20 invalid ones, and stops reading at a limit", async () => {
   await onScene(async ({ registry, image, signer, admission, tag }) => {
     const junk = (count: number) =>
       Array.from({ length: count }, (_, at) => ({ ...signer.layer(image.digest), bytes: json({ at }) }));
@@ -125,6 +125,18 @@ Deno.test("verifyImage: finds a valid signature among invalid ones, within its l
     equal(await admission.judge(), "SignatureInvalid");
     match(admission.message, /not all attachments could be read/);
     equal(registry.paths.length < 100, true);
+  });
+});
+
+Deno.test("verifyImage: reports unread attachments when the list of referrers or a manifest is invalid", async () => {
+  await onScene(async ({ registry, image, admission, tag }) => {
+    equal(await admission.judge(), "SignatureMissing");
+    equal(/not all attachments/.test(admission.message), false);
+    for (const path of [`/referrers/${image.digest}`, `/manifests/${tag}`]) {
+      registry.intrude = ({ url }) => url.includes(path) ? new Response("{") : undefined;
+      equal(await admission.judge(), "SignatureMissing");
+      match(admission.message, /not all attachments could be read/);
+    }
   });
 });
 

@@ -14,7 +14,7 @@ function deployment(labels: Record<string, string> = { tier: "web", stage: "prod
   return machineDeployments.schema.parse({ metadata, spec: {} });
 }
 
-/** Returns the rules of a pool of namespace "fleet" beside these policies. */
+/** Returns the rules of pool "fleet/pool" when these policies exist in `namespace`. */
 function rulesAmid(policies: Record<string, unknown>, { namespace = "fleet" } = {}): Promise<Rules> {
   const kube = new FakeKube();
   for (const [name, spec] of Object.entries(policies)) {
@@ -104,7 +104,7 @@ Deno.test("findRules: ignores errors in a policy that is not chosen", async () =
   assert.match((await rulesAmid({ broken })).conflict ?? "", /^Failed to read RolloutPolicy "fleet\/broken"/);
 });
 
-Deno.test("findRules: waits for an API server that does not respond", async () => {
+Deno.test("findRules: fails as a retryable ApiUnavailable when the API server answers 503", async () => {
   const kube = new FakeKube();
   kube.onRequest = () => {
     throw answer(503, "ServiceUnavailable");

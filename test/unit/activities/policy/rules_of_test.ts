@@ -36,7 +36,7 @@ Deno.test("rulesOf: adds a last wave of all machines when it is missing", () => 
   assert.deepEqual(rules({ waves: [{ upTo: "100%", soak: "1m" }] }).waves, [{ upTo: "100%", soak: minute }]);
 });
 
-Deno.test("rulesOf: doubles waves from one machine by default", () => {
+Deno.test("rulesOf: growth begins by default with one machine, and doubles with each wave", () => {
   assert.deepEqual(rules({ growth: {} }).growth, { from: 1, factor: 2, soak: 0 });
   assert.deepEqual(rules({ growth: { from: 3, factor: 1.5, soak: "90s" } }).growth, {
     ...{ from: 3, factor: 1.5, soak: 1.5 * minute },
@@ -52,13 +52,13 @@ Deno.test("rulesOf: returns durations in milliseconds, and the defaults for miss
   });
 });
 
-Deno.test("rulesOf: returns null without windows in the policy, and otherwise the open intervals", () => {
+Deno.test("rulesOf: returns null as the windows of a policy without windows, and otherwise the intervals in which windows are open", () => {
   assert.equal(rules({}).windows, null);
   const [first] = rules({ windows: [{ cron: "0 2 * * *", duration: "1h" }] }).windows ?? [];
   assert.deepEqual(first, { from: 120 * minute, to: 180 * minute });
 });
 
-Deno.test("rulesOf: gives a condition the duration of NotReady by default", () => {
+Deno.test("rulesOf: uses notReadyFor as the duration of a repair condition that sets no duration", () => {
   const conditions = [{ type: "A", status: "True" }, { type: "B", status: "Unknown", for: "1m" }];
   assert.deepEqual(rules({ repair: { notReadyFor: "20m", conditions, maxUnhealthy: "25%" } }).repair, {
     enabled: true,
@@ -76,7 +76,7 @@ Deno.test("rulesOf: runs a gate after each machine, for at most ten minutes, by 
   assert.deepEqual([own?.run, own?.within], ["EachWave", minute]);
 });
 
-Deno.test("rulesOf: reads each kind of check, by default in the namespace of the policy", () => {
+Deno.test("rulesOf: reads each kind of check; pods and CronJobs are by default in the policy's namespace", () => {
   assert.deepEqual(checkOf({ nodeCondition: { type: "X" } }), { kind: "NodeCondition", type: "X", status: "True" });
   assert.deepEqual(checkOf({ daemonSets: {} }), { kind: "DaemonSets", namespace: null, selector: "" });
   assert.deepEqual(checkOf({ pods: { selector: { matchLabels: { app: "web", tier: "a" } } } }), {

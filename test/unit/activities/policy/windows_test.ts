@@ -32,7 +32,7 @@ Deno.test("openIntervals: keeps to the clock of the time zone when summer time b
   ]);
 });
 
-Deno.test("openIntervals: moves a start that summer time skips to its first minute, for the whole duration", () => {
+Deno.test("openIntervals: moves a start in the skipped hour to the first minute of summer time, and keeps the window's duration", () => {
   const nightly = { cron: "30 2 * * *", duration: "2h", timeZone: "Europe/Berlin" };
   assert.deepEqual(intervals("2026-03-28T12:00:00Z", nightly).slice(0, 2), [
     ...["03-29T01:00 03-29T03:00", "03-30T00:30 03-30T02:30"],
@@ -51,7 +51,7 @@ Deno.test("openIntervals: keeps a window open for its duration when the clocks c
   assert.equal(intervals("2026-10-24T23:00:00Z", nightly)[0], "10-24T20:00 10-25T04:00");
 });
 
-Deno.test("openIntervals: joins windows that overlap or touch, and orders those of several policies", () => {
+Deno.test("openIntervals: joins windows that overlap or touch, and sorts all windows by time", () => {
   const early = { cron: "0 1 * * *", duration: "2h" };
   const late = { cron: "0 3 * * *", duration: "1h" };
   const inside = { cron: "30 1 * * *", duration: "10m" };
@@ -74,7 +74,7 @@ Deno.test("openIntervals: returns the next window, however far in the future", (
   assert.deepEqual(intervals("2026-01-01T00:00:00Z", yearly), ["12-24T01:00 12-24T02:00"]);
 });
 
-Deno.test("openIntervals: merges a window that opens every minute into one interval, and does not follow it without end", () => {
+Deno.test("openIntervals: merges a window that opens every minute into one interval, and stops at a limit", () => {
   const minutely = { cron: "* * * * *", duration: "1m" };
   const [only, ...more] = openIntervals([PolicyWindow.parse(minutely)], 0);
   assert.deepEqual([only?.from, more.length], [0, 0]);

@@ -69,7 +69,7 @@ function climb(
   });
 }
 
-Deno.test("awaitMachinesJoined: ends when all have joined, and reports meanwhile the missing ones", async () => {
+Deno.test("awaitMachinesJoined: ends when all machines have joined, and until then reports the missing machines in heartbeats", async () => {
   const kube = new FakeKube();
   kube.put("machines", machine("a"));
   kube.put("nodes", node("node-a"));
@@ -85,6 +85,22 @@ Deno.test("awaitMachinesJoined: ends when all have joined, and reports meanwhile
   deepEqual([verdict.failed, verdict.gone], [[], []]);
   deepEqual(heartbeats.map((each) => (each as { waitsFor: string }).waitsFor), [
     "1 of 2 joined; b: the instance has no address",
+  ]);
+});
+
+Deno.test("awaitMachinesJoined: does not count a deleted machine as joined while it waits for others", async () => {
+  const kube = new FakeKube();
+  kube.put("machines", machine("a", { status: {} }));
+  kube.put("nodes", node("node-a"));
+  const heartbeats: unknown[] = [];
+  let looks = 0;
+  kube.onRequest = (request) => {
+    if (request === "get machines fleet/a" && looks++ === 1) kube.put("machines", machine("a"));
+  };
+  const verdict = await climb(kube, { a: deadlines(10_000), b: deadlines(10_000) }, heartbeats);
+  deepEqual([verdict.joined.length, verdict.gone], [1, ["b"]]);
+  deepEqual(heartbeats.map((each) => (each as { waitsFor: string }).waitsFor), [
+    "0 of 2 joined, 1 deleted; a: the instance has no address",
   ]);
 });
 

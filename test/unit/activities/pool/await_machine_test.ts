@@ -15,6 +15,9 @@ function kubeWith(overrides: Parameters<typeof machine>[1]): FakeKube {
   return kube;
 }
 
+/** Reads once when the deadline has passed before the wait begins. */
+const grace = 0;
+
 function wait(until = Date.now()): Parameters<typeof awaitMachineGone>[1] {
   return { pool, machine: "a", until };
 }
@@ -29,14 +32,29 @@ Deno.test("awaitMachineGone: ends when the machine is deleted", async () => {
 });
 
 Deno.test("awaitMachineGone: times out with the remaining finalizers", async () => {
-  await rejects(inActivity(() => awaitMachineGone(kubeWith(leaving).client, wait())), {
+  await rejects(inActivity(() => awaitMachineGone(kubeWith(leaving).client, wait(), grace)), {
     type: "MachineRemains",
     message: 'Timed out waiting for machine "a" to be deleted: finalizers remain: machine-delete-finalizer; ' +
       "see the log of machine-controller",
   });
 });
 
-/** A machine of a group whose cloud waits for a hook, and was asked this long ago (ms) to terminate it. */
+Deno.test("awaitMachineGone: gives the controller time after an outage that lasted beyond the deadline", async () => {
+  const kube = kubeWith(leaving);
+  let looks = 0;
+  kube.onRequest = () => {
+    if (looks++ === 1) kube.remove("machines", "a", "fleet");
+  };
+  await inActivity(() => awaitMachineGone(kube.client, wait(Date.now() - 60_000)));
+  await rejects(inActivity(() => awaitMachineGone(kubeWith(leaving).client, wait(Date.now() - 60_000), 20)), {
+    type: "MachineRemains",
+  });
+});
+
+/**
+ * Returns a group whose cloud was asked `agoMs` milliseconds ago to terminate machine "workers-1", and waits for a
+ * lifecycle hook.
+ */
 async function waitingGroup(agoMs: number): Promise<GroupInMemory> {
   const group = new GroupInMemory();
   group.ask(version, { stage: "Workers", digest: hashOf(version) });
@@ -58,7 +76,7 @@ Deno.test("fault G8: awaitMachineGone waits beyond its own deadline while a life
   const group = await waitingGroup(1_800_000);
   const order = { pool: ofGroup, machine: "workers-1", until: Date.now() - 1 };
   setTimeout(() => group.settle(), 100);
-  await inActivity(() => awaitMachineGone(group.client, order));
+  await inActivity(() => awaitMachineGone(group.client, order, grace));
   equal(group.cloud.instance("sim:///a/workers-1")?.state, "Terminated");
 });
 
@@ -67,7 +85,7 @@ Deno.test("fault G8: awaitMachineGone names the lifecycle hook that was not comp
   const order = { pool: ofGroup, machine: "workers-1", until: Date.now() - 1 };
   const message = 'Timed out waiting for machine "workers-1" to be deleted: the Auto Scaling group waits for ' +
     'CompleteLifecycleAction of lifecycle hook "drain"';
-  await rejects(inActivity(() => awaitMachineGone(group.client, order)), { type: "MachineRemains", message });
+  await rejects(inActivity(() => awaitMachineGone(group.client, order, grace)), { type: "MachineRemains", message });
 });
 
 Deno.test("fault G8: awaitMachineGone refers to the group's events in its cloud when an instance of a ScalingGroup remains", async () => {
@@ -75,7 +93,7 @@ Deno.test("fault G8: awaitMachineGone refers to the group's events in its cloud 
   group.ask(version, { stage: "Workers", digest: hashOf(version) });
   await group.backend.orders.release({ pool: ofGroup, machine: "workers-1" });
   const order = { pool: ofGroup, machine: "workers-1", until: Date.now() - 1 };
-  await rejects(inActivity(() => awaitMachineGone(group.client, order)), {
+  await rejects(inActivity(() => awaitMachineGone(group.client, order, grace)), {
     message: /: the machine still exists; see the group's events in its cloud \(scaling activities on AWS, /,
   });
 });

@@ -62,6 +62,14 @@ Deno.test("lastBootReport: removes control characters and markup, which a web pa
   match(text, /red .click..http:\/\/evil\.example/);
 });
 
+Deno.test("lastBootReport: removes the login of a URL, whatever characters its password contains", async () => {
+  for (const password of ["hunter2", "hun/ter2", "hun@ter2"]) {
+    const text = await said({ ...failed, message: `curl: (5) in 'http://user:${password}@proxy.example:3128'` }) ?? "";
+    match(text, /http:\/\/\(hidden\)@proxy\.example:3128/);
+    equal(text.includes("ter2"), false, text);
+  }
+});
+
 Deno.test("lastBootReport: removes tokens that a script printed", async () => {
   const jwt = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJzeXN0ZW0ifQ.c2lnbmF0dXJl";
   const message = `Authorization: Bearer opaque-5f3a again ${jwt}, kubelet with abc123.0123456789abcdef`;

@@ -18,7 +18,7 @@ Deno.test("Outlook: makes no machine due for repair before a grace period after 
   equal(dueAfter(lookedEachMinute(10 * minute, 10 * minute), 0), 10 * minute + grace);
 });
 
-Deno.test("Outlook: does not change due times while the reads follow each other", () => {
+Deno.test("Outlook: does not change due times while reads continue without an outage", () => {
   equal(dueAfter(lookedEachMinute(0, 20 * minute), 20 * minute), 20 * minute);
 });
 

@@ -92,7 +92,7 @@ Deno.test("readDesired: reads a profile of another namespace if the annotation n
   deepEqual((await desiredOf(kube)).profile, { name: "osp-ubuntu", namespace: "profiles" });
 });
 
-Deno.test("readDesired: changes the observed value with the profile, kubelet settings and generation, and with no other annotation", async () => {
+Deno.test("readDesired: `observed` changes with the profile, the kubelet settings and the generation, and not with an unrelated annotation", async () => {
   const before = await desiredOf(kubeWith());
   const kubelet = "v1.kubelet-config.machine-controller.kubermatic.io/MaxPods";
   const news = [

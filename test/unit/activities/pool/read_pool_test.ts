@@ -51,7 +51,7 @@ Deno.test("readPool: makes no machine due for repair at the first read, however 
 
 const notReady = "node.kubernetes.io/not-ready";
 
-/** A pool with a new machine, whose node is Ready and keeps pods off since this time. */
+/** Returns a pool whose new machine "b" has a Ready node since the given time, with a taint that keeps pods off. */
 function kubeWithTaint(since: number): FakeKube {
   const kube = kubeWith("a", "b");
   const spec = { taints: [{ key: notReady, effect: "NoSchedule" }] };
@@ -115,7 +115,7 @@ Deno.test("readMembers: marks a machine that is being deleted as lost when its n
   deepEqual(later.map(({ lost }) => lost), [true, true, true]);
 });
 
-Deno.test("readPool: remembers since when a node is deleted", async () => {
+Deno.test("readPool: remembers when it first found that a node was deleted", async () => {
   const kube = kubeWith("a");
   kube.remove("nodes", "node-a");
   const { client } = kube;
@@ -210,7 +210,10 @@ Deno.test("awaitPoolChanged: fails while the API server is unreachable, and trea
   });
 });
 
-/** A pool that is scaled to zero, as a worker watches it, and the requests for it. */
+/**
+ * Returns a pool that is scaled to zero, with watches as in a worker; `streams.requests` records the requests from
+ * then on.
+ */
 async function emptied(): Promise<{ kube: FakeKube; streams: FakeStreams }> {
   const kube = new FakeKube();
   putPool(kube, { spec: { replicas: 0 } });
@@ -223,7 +226,7 @@ async function emptied(): Promise<{ kube: FakeKube; streams: FakeStreams }> {
   return { kube, streams };
 }
 
-Deno.test("readPool: reads only the machines of a pool whose sets are empty according to the watches", async () => {
+Deno.test("readPool: sends one request, which lists machines, when the watches show that all MachineSets of the pool are empty", async () => {
   const { streams } = await emptied();
   equal((await readPool(streams.client, question)).counts.machines, 0);
   deepEqual(streams.requests, ["list machines fleet/"]);

@@ -83,7 +83,7 @@ Deno.test("ensureSlotTaken: takes over slots of converged or deleted pools when 
   }
 });
 
-Deno.test("ensureSlotTaken: keeps the slots of running and new rollouts", async () => {
+Deno.test("ensureSlotTaken: does not take over slots of unfinished rollouts, nor slots taken a moment ago, whose Rollout may be out of date", async () => {
   for (const [phase, since] of [["Halted", longAgo], ["Rolling", longAgo], ["Converged", new Date().toISOString()]]) {
     const kube = new FakeKube();
     kube.put("rollouts", { metadata: { ...other }, status: { phase } });
@@ -205,7 +205,7 @@ Deno.test("fault E8: ensureSlotTaken: stores the first 50 places of the queue, a
   kube.writes.length = 0;
   deepEqual((await take(kube, "m", { of: waiter(60), limit: 1 })).ahead, 50);
   deepEqual(kube.writes, []);
-  // A pool that has waited longer than all others has no place yet; with its place, all others come after it.
+  // A pool without a stored place, which has waited longer than all others, becomes the first of the queue.
   const since = Date.now() - 60_000;
   equal((await take(kube, "m", { of: waiter(61), limit: 1, since })).ahead, 0);
   deepEqual([Object.keys(placesOf(kube)).length, placesOf(kube)["/fleet/waits-061"]?.since], [50, since]);
@@ -276,8 +276,8 @@ Deno.test("K23 ensureSlotTaken: a ScalingGroup takes no slot of control planes w
   deepEqual(await takeForUpgrade(kube, Date.now() + hour), { taken: true, holders: [] });
   const answer = { taken: false, holders: ["kube-system/upgrade-kubernetes.v/cp-1"], ahead: 0 };
   deepEqual(await takeForGroup(kube), answer);
-  // The machine of the group is out in any case, and is refused all the same. The slot of the upgrade is only a time, as
-  // workers of earlier versions read it, and ends then.
+  // The group is refused, although its machine is already out of service. The slot of the upgrade stores only the time
+  // at which it ends, so that workers of earlier versions respect it, too.
   const [key = ""] = Object.keys(planes(kube));
   const map = kube.get("configmaps", "ostler-control-planes", "kube-system");
   Object.assign(map?.["data"] ?? {}, { [key]: new Date(Date.now() - 6 * minute).toISOString() });
@@ -330,7 +330,7 @@ Deno.test("ensureSlotTaken: only one of a certificate renewal, an upgrade and a 
   deepEqual([slot?.machine, (slot?.until ?? 0) > Date.now()], ["cp-2", true]);
 });
 
-Deno.test("ensureSlotTaken: gives a MachineDeployment with the name of an upgrade a slot of machines, not the long one of an upgrade", async () => {
+Deno.test("ensureSlotTaken: stores no future end time in the slot of a MachineDeployment that has the name of an upgrade", async () => {
   const kube = new FakeKube();
   const { namespace, name } = upgrade;
   await take(kube, "a", { of: { namespace, name } });

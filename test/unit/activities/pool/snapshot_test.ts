@@ -45,7 +45,7 @@ Deno.test("snapshotOf: counts the members by state, and lists each member in the
   ]);
 });
 
-Deno.test("snapshotOf: does not count a machine as ready while it is unproven", () => {
+Deno.test("snapshotOf: does not count a machine as ready while it is unproven (has not passed its gates)", () => {
   const { counts } = snapshot([member("a"), member("b"), member("c", old)], { unproven: ["b", "c"] });
   deepEqual([counts.ready, counts.updatedReady, counts.updated], [1, 1, 2]);
 });
@@ -151,7 +151,7 @@ Deno.test("snapshotOf: shortens no list to make room for another", () => {
   equal(JSON.stringify(seen).length < 256 * 1024, true);
 });
 
-Deno.test("snapshotOf: returns the given names that are not names of members, and no field when all are", () => {
+Deno.test("snapshotOf: returns in `unknown` the given names that no member has, and omits the field when members have all given names", () => {
   const members = [member("a", old), member("b"), member("c", { phase: "Leaving" })];
   const ask = (named: string[]): string[] | undefined =>
     snapshotOf(members, { templateHash: "new", unproven: [], limit: 1, named }).unknown;

@@ -7,7 +7,7 @@ import { hold, holder, machine, mark, node, pod, pool } from "../../../support/m
 
 const rules = { timeout: null, onBlocked: "Wait", localStorage: "Delete", order: "ByPriority" } as const;
 
-/** An old machine "a", and "b", which is held and becomes Ready at the first read. */
+/** Returns a cluster with an old machine "a" and its held replacement "b", whose node is already Ready. */
 function kubeWith(): FakeKube {
   const kube = new FakeKube();
   kube.put("machines", machine("a"));
@@ -54,7 +54,7 @@ Deno.test("awaitReplacementJoined: returns the time before a worker started the 
   deepEqual(kube.writes, ["patch machines fleet/a", "patch machines fleet/b"]);
 });
 
-Deno.test("awaitReplacementJoined: writes each order once when it is retried after a failure between two orders", async () => {
+Deno.test("awaitReplacementJoined: writes each of its two patches once when it is retried after a failure between them", async () => {
   const kube = kubeWith();
   kube.onRequest = (request) => {
     if (request === "patch machines fleet/b") throw answer(503, "ServiceUnavailable");
@@ -65,7 +65,7 @@ Deno.test("awaitReplacementJoined: writes each order once when it is retried aft
   deepEqual(kube.writes, ["patch machines fleet/a", "patch machines fleet/b"]);
 });
 
-Deno.test("awaitReplacementJoined: repeats no order in a retry after the first read, because the old machine may be deleted by then", async () => {
+Deno.test("awaitReplacementJoined: a retry after the first read repeats neither patch, because the old machine may be deleted by then", async () => {
   const kube = kubeWith();
   kube.remove("machines", "a", "fleet");
   const verdict = await join(kube, { attempt: 2, heartbeatDetails: { waitsFor: "", lookedAt: Date.now() } });
@@ -78,7 +78,7 @@ Deno.test("awaitReplacementJoined: returns the delay, without waiting for the jo
   ok("unseenMs" in verdict && verdict.unseenMs >= 20_000 && verdict.unseenMs < 25_000, JSON.stringify(verdict));
 });
 
-Deno.test("awaitReplacementJoined: fails finally at the eighth attempt of an order, like a single activity", async () => {
+Deno.test("stages: fail without a further retry when a write fails at the eighth attempt, as an activity with a single write does", async () => {
   const kube = kubeWith();
   kube.onRequest = () => {
     throw answer(503, "ServiceUnavailable");

@@ -1,4 +1,4 @@
-/** A pool that certainly never had a machine costs no list of machines; a wait lists them all the same. */
+/** Tests that Ostler lists no machines of a pool that certainly never had one, except while it waits for a change. */
 import type { Cluster } from "../../../../activities/cluster.ts";
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { poolWatchesOf } from "../../../../activities/backends/machine_controller/pool_watch.ts";
@@ -30,7 +30,7 @@ interface Shape {
   set?: { generation?: number; replicas?: number; revision?: string };
 }
 
-/** A pool with its MachineSet and current watches, and the requests from now on. */
+/** Returns a pool with its MachineSet and up-to-date watches; `requests` records the requests from then on. */
 async function poolOf({ generation = 2, replicas = 0, set = {} }: Shape): Promise<Scene> {
   const kube = await publishingKube();
   const deployment = machineDeployment({ metadata: { generation }, spec: { replicas } });
@@ -73,7 +73,7 @@ Deno.test("readRound: lists machines when replicas, generations or the MachineSe
   for (const shape of shapes) ok((await asked(shape)).includes(list), JSON.stringify(shape));
 });
 
-Deno.test("readRound: lists machines when an earlier MachineSet exists, because it may have had one", async () => {
+Deno.test("readRound: lists machines when an earlier MachineSet exists, because that set may have had machines", async () => {
   const scene = await poolOf({});
   scene.kube.put("machinesets", machineSet("0", "hash-0"));
   await read(scene);

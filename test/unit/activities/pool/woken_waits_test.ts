@@ -90,7 +90,7 @@ const waits: {
     what: `awaitPoolChanged, told ${what},`,
     kinds: 4,
     begin: async (kube: Cluster) => {
-      // As many nodes are Ready as machine-controller counts, so no set needs a touch.
+      // The MachineSet counts all Ready nodes, so the wait annotates no Machine to make machine-controller count again.
       const { fingerprint } = await readPool(kube, question);
       return await awaitPoolChanged(kube, { ...question, fingerprint, until });
     },
@@ -115,7 +115,7 @@ async function beginQuietly({ kinds, last, prepare = () => {}, begin }: typeof w
   return { kube: made.kube, wait };
 }
 
-/** All waits are quiet at the same time, because each has its own scene and nothing to do. */
+/** The waits of all tests, begun together: all can be quiet at the same time, because each has its own scene. */
 let all: Promise<Waiting>[] | undefined;
 
 function beginAll(): Promise<Waiting>[] {
@@ -160,7 +160,7 @@ Deno.test("awaitPoolChanged: sends no requests when only another pool, or its no
   stop.abort();
 });
 
-Deno.test("woken waits: poll while the watch is broken, and send no requests again when the watch works", async () => {
+Deno.test("woken waits: poll while the watch is broken, and stop polling when the watch works again", async () => {
   const made = scene();
   const { kube, streams, client } = made;
   const wait = inActivity(() => awaitMachineGone(client, { pool, machine: "a", until }));
@@ -178,7 +178,7 @@ Deno.test("woken waits: poll while the watch is broken, and send no requests aga
   await wait;
 });
 
-Deno.test("fault E12 awaitPoolChanged: an event of a node costs no pass over the machines of the pool", async () => {
+Deno.test("fault E12 awaitPoolChanged: does not go through the machines of the pool at each event of a node", async () => {
   const { kube, client } = scene();
   kube.put("machinesets", { ...machineSet(), status: { readyReplicas: 1 } });
   const wait = inActivity(async () => {

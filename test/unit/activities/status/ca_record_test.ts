@@ -53,7 +53,7 @@ Deno.test("trustOf: counts a bundle only for machines created a minute later, be
   deepEqual(trust(bundles, 10 + 60 / 3600, a, b).state, "Trusts");
 });
 
-Deno.test("trustOf: a CA that only some files of a machine have counts as missing, and as another CA that is still trusted", () => {
+Deno.test("trustOf: a CA that only some files of a machine have counts as missing if it is a present CA, and as trusted if it is another CA", () => {
   const bundles = [{ ...at(1, b), partly: [a] }];
   deepEqual(trust(bundles, 5, b), { state: "Trusts", trustsOthers: true });
   deepEqual(trust(bundles, 5, a, b), { state: "Lacks", trustsOthers: false });
@@ -63,6 +63,9 @@ Deno.test("poolTrust: counts how many machines of a pool lack a CA, trust other 
   const created = [5, 6, 11, 0].map((hours) => hours * hour);
   deepEqual(poolTrust(rotation.slice(0, 2), created, [a, b]), {
     ...{ machines: 4, lacking: 3, unknown: 0, trustingOthers: 0 },
+  });
+  deepEqual(poolTrust(rotation.slice(0, 2), created, [a]), {
+    ...{ machines: 4, lacking: 0, unknown: 1, trustingOthers: 4 },
   });
   deepEqual(poolTrust([], created, []), { machines: 4, lacking: 0, unknown: 4, trustingOthers: 0 });
 });

@@ -46,7 +46,7 @@ const notices: [component: CertificateComponent, years: number, days: number][] 
   ...[["APIServer", 1, 365 / 3], ["Authority", 10, 365], ["Etcd", 3, 365 / 3], ["Kubelet", 1, 36.5]] as const,
 ].map(([...row]) => row);
 
-Deno.test("soonOf: counts from the renewal when a renewed certificate has the start date of its two years old CA", () => {
+Deno.test("soonOf: limits the warning time of a kubeadm certificate that has the start date of its two-year-old CA", () => {
   for (const component of ["APIServer", "Etcd"] as const) {
     equal(soonOf(component, { from: now - 730 * dayMs, until: now + 365 * dayMs }) > now + 200 * dayMs, true);
   }

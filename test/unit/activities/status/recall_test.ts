@@ -49,7 +49,7 @@ Deno.test("fault E3: recall: returns what a previous run reported in the status,
   deepEqual(await recall(kube.client, pool), memory);
 });
 
-Deno.test("recall: returns a pause by unknown when the status does not name who paused", async () => {
+Deno.test("recall: returns unknown as the author of a pause when the status does not name one", async () => {
   const { paused } = await recall(kubeWith({ paused: true }).client, pool);
   deepEqual(paused, { by: "unknown", reason: "", since: 0 });
   deepEqual((await recall(kubeWith({ pausedBy: { by: "a", reason: "", since: 1 } }).client, pool)).paused, null);

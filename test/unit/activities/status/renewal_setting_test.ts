@@ -4,7 +4,7 @@ import { isHeldBack, settingOf } from "../../../../activities/status/renewal_set
 interface Case {
   setting?: string;
   generation?: number;
-  /** The setting when the run was cancelled; undefined if it was not. */
+  /** The value of the annotation when a person cancelled the run; undefined if no run was cancelled. */
   was?: string;
 }
 
@@ -26,7 +26,8 @@ const cases: [what: string, isHeld: boolean, given: Case][] = [
 ];
 
 for (const [what, isHeld, given] of cases) {
-  Deno.test(`isHeldBack: ${isHeld ? "holds" : "does not hold"} after ${what}`, () => equal(held(given), isHeld));
+  Deno.test(`isHeldBack: ${isHeld ? "holds" : "does not hold"} a renewal back after ${what}`, () =>
+    equal(held(given), isHeld));
 }
 
 Deno.test("settingOf: limits the length of the setting, because a history stores it", () => {

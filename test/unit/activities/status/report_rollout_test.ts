@@ -86,7 +86,7 @@ const bad = { ...request, specHash: "s", templateHash: "t", revision: "2", image
 const step = { machine: "b", step: "Draining", since: "s", until: "u" } as const;
 const blocker = { pod: "apps/web-1", owner: "Deployment apps/web", why: "PodDisruptionBudget apps/web" };
 
-Deno.test("ensureRolloutReported: removes fields from the status that the new report does not have any more", async () => {
+Deno.test("ensureRolloutReported: clears blockedReason, pausedBy, left, eta, plan and wave when the new report does not have them", async () => {
   const kube = newKube();
   await reported(
     kube,
@@ -104,7 +104,7 @@ Deno.test("ensureRolloutReported: removes fields from the status that the new re
   equal(next["paused"], false);
 });
 
-Deno.test("ensureRolloutReported: keeps fields that a report does not contain", async () => {
+Deno.test("ensureRolloutReported: keeps lastGood, the typical durations and revision when the new report does not have them", async () => {
   const kube = newKube();
   const lastGood = { ...bad, kubelet: "k", configDigest: "d" };
   await reported(kube, report({ lastGood, usual: { join: [1], leave: [2] }, revision: "2" }));
@@ -251,7 +251,7 @@ Deno.test("ensureRolloutReported: recreates a Rollout that was deleted since its
   equal((kube.get("rollouts", "pool", "fleet")?.["status"] as Status)["phase"], "Rolling");
 });
 
-Deno.test("fault G13: ensureRolloutReported keeps nodes from an autoscaler, and warns, while machines are in progress", async () => {
+Deno.test("fault G13: ensureRolloutReported disables the scale-down of a group's nodes by an autoscaler, and warns, while machines are in progress", async () => {
   const kube = new FakeKube();
   const spec = { nodeImage: "v", groupId: "g", autoscalerGroupName: "asg" };
   kube.put("scalinggroups", { metadata: { name: "workers" }, spec });
@@ -317,7 +317,7 @@ Deno.test("fault G13: ensureRolloutReported: a late attempt of an earlier report
   equal(minimum(), replicas);
 });
 
-Deno.test("ensureRolloutReported: keeps the CA bundles of new machines with the time from which they get each", async () => {
+Deno.test("ensureRolloutReported: stores each CA bundle with the time from which new machines get it", async () => {
   const kube = newKube();
   const bundlesAfter = async (trusted?: RolloutReport["trusted"]): Promise<{ since: string; cas: string[] }[]> => {
     const status = await reported(kube, report(trusted ? { trusted } : {}));

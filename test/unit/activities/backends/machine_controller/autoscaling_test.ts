@@ -18,7 +18,7 @@ interface Scene {
   annotate: (annotations: Record<string, string>) => void;
 }
 
-/** A pool of 3 machines, which a watch shows. */
+/** Returns a pool of 3 machines; a watch of MachineDeployments shows whether the pool has an autoscaler. */
 function sceneOf(annotations: Record<string, string>): Scene {
   const kube = new FakeKube();
   kube.put("machinedeployments", machineDeployment({ annotations }));
@@ -85,7 +85,7 @@ Deno.test("fault G13: a pool without an autoscaler costs no request, and unreada
   deepEqual(odd.seen(), ["a few", undefined]);
 });
 
-Deno.test("fault G13: a concurrent change of the pool is a Transient failure", async () => {
+Deno.test("fault G13: a concurrent change of the pool makes the step fail as ApiUnavailable", async () => {
   const { kube, report } = sceneOf({ [least]: "1", [most]: "10" });
   kube.onRequest = (line) => {
     if (line.startsWith("patch")) throw answer(409, "Conflict");

@@ -1,4 +1,5 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
+import { openCluster } from "../../../../../activities/cluster.ts";
 import { ensureNodeCordoned } from "../../../../../activities/node/cordon.ts";
 import {
   admitMachine,
@@ -29,7 +30,7 @@ function annotationsOf(kube: FakeKube): Record<string, string> {
   return kube.get("machines", "a", "fleet")?.metadata.annotations ?? {};
 }
 
-Deno.test("chooseMachine: marks and holds the machine with the workflow ID, once", async () => {
+Deno.test("chooseMachine: writes the workflow ID once into the annotations that mark and hold the machine", async () => {
   const kube = kubeWith({ other: "stays" });
   await chooseMachine(kube.client, target);
   await chooseMachine(kube.client, target);
@@ -64,7 +65,7 @@ Deno.test("spareMachine: keeps a leaving machine held, so that it continues to r
   deepEqual(annotationsOf(kube), {});
 });
 
-Deno.test("admitMachine: removes only our hold", async () => {
+Deno.test("admitMachine: removes only Ostler's hold", async () => {
   const kube = kubeWith({ [hold]: holder });
   await admitMachine(kube.client, target);
   deepEqual(annotationsOf(kube), {});
@@ -138,7 +139,7 @@ Deno.test("replaceMachine: deletes the machine before it removes the hold, and s
 });
 
 for (const given of [{}, { node: "node-a" }]) {
-  Deno.test(`replaceMachine: sets skip-eviction before machine-controller may act, node ${given.node ? "named" : "not named"}`, async () => {
+  Deno.test(`replaceMachine: sets skip-eviction before machine-controller can drain the node, node ${given.node ? "named" : "not named"}`, async () => {
     const kube = kubeWith({});
     await replaceMachine(kube.client, { ...target, ...given });
     deepEqual(kube.writes, [
@@ -149,7 +150,7 @@ for (const given of [{}, { node: "node-a" }]) {
 }
 
 for (const [what, refused] of [["refused", answer(403, "Forbidden")], ["lost", answer(503, "Unavailable")]] as const) {
-  Deno.test(`replaceMachine: leaves nothing on the node when the deletion is ${what}`, async () => {
+  Deno.test(`replaceMachine: leaves no skip-eviction on the node when the request to delete the machine is ${what}`, async () => {
     const kube = kubeWith({});
     kube.onRequest = (request) => {
       if (request.startsWith("delete")) throw refused;
@@ -162,6 +163,57 @@ for (const [what, refused] of [["refused", answer(403, "Forbidden")], ["lost", a
     deepEqual([skips(kube), annotationsOf(kube)], ["true", {}]);
   });
 }
+
+Deno.test("replaceMachine: keeps the hold when the machine is deleted but the answer is lost, so that the node is not drained again", async () => {
+  const kube = kubeWith({});
+  let isLost = true;
+  kube.onChange = ({ object: { metadata } }) => {
+    if (!metadata.deletionTimestamp || !isLost) return;
+    isLost = false;
+    throw answer(504, "Timeout");
+  };
+  await rejects(replaceMachine(kube.client, target), { type: "ApiUnavailable" });
+  deepEqual([skips(kube), annotationsOf(kube)], [undefined, { [hold]: holder }]);
+  await replaceMachine(kube.client, target);
+  deepEqual([skips(kube), annotationsOf(kube)], ["true", {}]);
+});
+
+Deno.test("replaceMachine: keeps the hold when it is unknown whether the machine was deleted", async () => {
+  const kube = kubeWith({});
+  kube.onChange = ({ object: { metadata } }) => {
+    if (!metadata.deletionTimestamp) return;
+    kube.onRequest = () => Promise.reject(answer(503, "Unavailable"));
+    throw answer(504, "Timeout");
+  };
+  await rejects(replaceMachine(kube.client, target), { type: "ApiUnavailable" });
+  deepEqual(annotationsOf(kube), { [hold]: holder });
+});
+
+Deno.test("replaceMachine: a deletion that the API server carries out late has no effect once the machine is not held any more", async () => {
+  const kube = kubeWith({});
+  const { custom, ...clients } = kube.clients;
+  const late: (() => Promise<unknown>)[] = [];
+  const deleteNamespacedCustomObject = (request: never): Promise<never> => {
+    late.push(() => custom.deleteNamespacedCustomObject(request));
+    return Promise.reject(answer(504, "Timeout"));
+  };
+  const slow = openCluster({ ...clients, custom: { ...custom, deleteNamespacedCustomObject } as never });
+  await rejects(replaceMachine(slow, target), { type: "ApiUnavailable" });
+  deepEqual([annotationsOf(kube), late.length], [{}, 1]);
+  await rejects(late[0]?.() ?? Promise.resolve(), { code: 409 });
+});
+
+Deno.test("replaceMachine: leaves no hold on a machine that it could not delete because the answer to the hold was lost", async () => {
+  const kube = kubeWith({});
+  let isLost = true;
+  kube.onChange = () => {
+    if (!isLost) return;
+    isLost = false;
+    throw answer(504, "Timeout");
+  };
+  await rejects(replaceMachine(kube.client, target), { type: "ApiUnavailable" });
+  deepEqual([annotationsOf(kube), kube.writes], [{}, ["patch machines fleet/a", "patch machines fleet/a"]]);
+});
 
 Deno.test("replaceMachine: leaves eviction to machine-controller when the pods must be drained", async () => {
   const kube = kubeWith({});

@@ -36,11 +36,14 @@ function numbered(hash: string, { metadata, ...rest }: Template): Template {
 interface Changed {
   wanted?: Template;
   surge?: number;
-  /** Returns NodePools that select the nodes. */
+  /** Names of the NodePools that select the nodes. */
   nodePools?: string[];
 }
 
-/** Two machines of the first set, a held new machine of the second, and nodes of a NodePool. */
+/**
+ * Returns a pool with two machines of the first MachineSet, a held new machine of the second MachineSet, and NodePools
+ * that select the nodes.
+ */
 function changedPool({ wanted = template(after), surge = 1, nodePools = ["edge"] }: Changed = {}): FakeKube {
   const kube = new FakeKube();
   const strategy = { rollingUpdate: { maxSurge: surge } };
@@ -145,7 +148,7 @@ Deno.test("keepMachines: refuses while a machine has no node", async () => {
   await assertRefused(kube, /machine "b" does not have a node yet/);
 });
 
-Deno.test("keepMachines: retries with the next reconcile after a conflict", async () => {
+Deno.test("keepMachines: returns Pending after a conflict, so that the next reconcile retries", async () => {
   const kube = changedPool();
   kube.onRequest = (request) => {
     if (request.startsWith("patch machinesets")) putSet(kube, "1", template(before));

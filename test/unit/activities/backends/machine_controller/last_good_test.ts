@@ -23,7 +23,7 @@ function template(image: string): Record<string, unknown> {
   return { metadata: { labels }, spec: { versions: { kubelet: "1.35.3" }, providerSpec: { value } } };
 }
 
-/** A pool at revision 2 whose last good template machine-controller still has. */
+/** Returns a pool at revision 2 whose last good template still exists in a MachineSet. */
 function badPool(status: Record<string, unknown> = { lastGood }): FakeKube {
   const kube = new FakeKube();
   const bad = { ...template(badImage), extra: "of the bad template" };
@@ -47,7 +47,7 @@ function templateOf(kube: FakeKube): unknown {
   return (kube.get("machinedeployments", "pool", "fleet")?.["spec"] as { template: unknown }).template;
 }
 
-Deno.test("restoreLastGood: restores the whole template of the good set, without the label of machine-controller", async () => {
+Deno.test("restoreLastGood: restores the whole template of the last good MachineSet, without the label that machine-controller adds", async () => {
   const kube = badPool();
   deepEqual(await restore(kube), { changed: true });
   deepEqual(templateOf(kube), {
@@ -85,7 +85,7 @@ Deno.test("restoreLastGood: records in an Event what was rolled back, and why", 
   ]);
 });
 
-Deno.test("restoreLastGood: writes as ostler, and only over the version it read", async () => {
+Deno.test("restoreLastGood: writes as field manager ostler, and only over the version of the MachineDeployment that it has read", async () => {
   const kube = badPool();
   const { client } = kube;
   const custom = client.custom;
@@ -115,6 +115,66 @@ Deno.test("restoreLastGood: leaves repeated conflicts to the next attempt", asyn
     kube.put("machinedeployments", { ...kube.get("machinedeployments", "pool", "fleet") ?? machineDeployment() });
   };
   await rejects(restore(kube), { type: "ApiUnavailable", nonRetryable: false });
+});
+
+const bad = { specHash: "hash-2 inputs", templateHash: "hash-2" };
+
+/** Returns a pool whose bad template also has a MachineSet. */
+function numberedPool(): FakeKube {
+  const kube = badPool();
+  const labels = { pool: "pool", "machine-template-hash": "hash-2" };
+  const numbered = { ...template(badImage), extra: "of the bad template", metadata: { labels } };
+  kube.put("machinesets", { ...machineSet("2", "hash-2"), spec: { template: numbered } });
+  return kube;
+}
+
+function restoreFrom(kube: FakeKube, activityId = "1"): Promise<{ changed: boolean }> {
+  const order = { pool, by: "ann", reason: "it does not boot", bad };
+  const restorer = { kube: kube.client, profileNamespace: "kube-system" };
+  return inActivity(() => restoreLastGood(restorer.kube, order, restorer), { activityId });
+}
+
+Deno.test("restoreLastGood: replaces the bad template that the order names, and does nothing the second time", async () => {
+  const kube = numberedPool();
+  deepEqual([await restoreFrom(kube), await restoreFrom(kube, "2")], [{ changed: true }, { changed: false }]);
+  deepEqual((templateOf(kube) as { spec: unknown }).spec, template(goodImage)["spec"]);
+});
+
+Deno.test("restoreLastGood: replaces the bad template that the order names, even if its MachineSet leaves out an empty field", async () => {
+  const kube = numberedPool();
+  const deployment = kube.get("machinedeployments", "pool", "fleet") ?? machineDeployment();
+  const bad = template(badImage);
+  const written = { ...bad, extra: "of the bad template", spec: { ...bad["spec"] as object, taints: [] } };
+  kube.put("machinedeployments", { ...deployment, spec: { ...deployment["spec"] as object, template: written } });
+  deepEqual(await restoreFrom(kube), { changed: true });
+});
+
+Deno.test("restoreLastGood: replaces the bad template that the order names, even if machine-controller has not observed a change of the replicas", async () => {
+  const kube = numberedPool();
+  const deployment = kube.get("machinedeployments", "pool", "fleet") ?? machineDeployment();
+  kube.put("machinedeployments", { ...deployment, metadata: { ...deployment.metadata, generation: 2 } });
+  deepEqual(await restoreFrom(kube), { changed: true });
+});
+
+Deno.test("restoreLastGood: keeps a template that a user applied after the bad one, also during the rollback", async () => {
+  const newest = template("docker://example/ubuntu:3");
+  const apply = (kube: FakeKube): void => {
+    const deployment = kube.get("machinedeployments", "pool", "fleet") ?? machineDeployment();
+    const metadata = { ...deployment.metadata, generation: 2 };
+    const spec = { ...deployment["spec"] as object, template: newest };
+    kube.put("machinedeployments", { ...deployment, metadata, spec });
+  };
+  const before = numberedPool();
+  apply(before);
+  const during = numberedPool();
+  during.onRequest = (request) => {
+    if (!request.startsWith("patch machinedeployments")) return;
+    during.onRequest = () => {};
+    apply(during);
+  };
+  for (const kube of [before, during]) {
+    deepEqual([await restoreFrom(kube), templateOf(kube), kube.all("events")], [{ changed: false }, newest, []]);
+  }
 });
 
 Deno.test("restoreLastGood: refuses when the last good template is lost, and suggests a remedy", async () => {

@@ -65,7 +65,7 @@ Deno.test("LateSets: ignores sets with the right count, nodes that are not Ready
   deepEqual(kube.writes, []);
 });
 
-Deno.test("LateSets: reads at most every 5 s, and sends no requests of its own", async () => {
+Deno.test("LateSets: compares the counts at most every 5 s, with the members and counts that its caller has read", async () => {
   const kube = kubeWith("a");
   count(kube, 0);
   const sets = new LateSets(kube.client, pool, start);

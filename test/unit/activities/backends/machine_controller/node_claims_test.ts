@@ -37,7 +37,10 @@ function named(name: string, { hash = "hash-1", created, instance, node: on = "n
   return { ...made, spec: { ...made["spec"] as object, ...(instance ? { providerID: instance } : {}) } };
 }
 
-/** The Node of the old machine "a", which the new machine "b" names too because its instance got the same address. */
+/**
+ * Returns a pool in which old machine "a" and new machine "b" both name node "node-a", because the instance of "b" got
+ * the address of the instance of "a".
+ */
 function withTwins({ providerID = "", a = {}, b = {} }: { providerID?: string; a?: Given; b?: Given } = {}): FakeKube {
   const kube = new FakeKube();
   putPool(kube);
@@ -64,7 +67,7 @@ async function joining(kube: FakeKube, name: string): Promise<JoinVerdict> {
   return verdict;
 }
 
-Deno.test("fault E16: a new machine that names the node of another machine has not joined, and its deadline reports why", async () => {
+Deno.test("fault E16: a new machine that names the node of another machine has not joined, and the failure at its deadline contains the reason", async () => {
   const providerID = "kubevirt://a";
   const proven = withTwins({ providerID, a: { instance: "kubevirt://a" }, b: { instance: "kubevirt://b" } });
   for (
@@ -93,18 +96,18 @@ Deno.test("fault E16: the machine that the provider ID of the node names has joi
     equal((await joining(kube, "a")).joined[0]?.node, "node-a", providerID);
     const { a, b } = await membersOf(kube);
     deepEqual([a?.phase, a?.node, a?.kept], ["Ready", "node-a", undefined], providerID);
-    // Machine "b" has no node here, so nothing of machine "a" is drained for it.
+    // Machine "b" is returned without a node, so that its removal does not drain the node of machine "a".
     deepEqual([b?.phase, b?.node, b?.kept, b?.ill], ["Joining", undefined, undefined, undefined], providerID);
   }
 });
 
-Deno.test("fault E16: if a node without a provider ID is named by two machines, both are kept, and only the older machine has joined", async () => {
+Deno.test("fault E16: if two machines name a node without a provider ID, neither is replaced, and only the older machine has joined", async () => {
   const { a, b } = await membersOf(withTwins());
   deepEqual([a?.phase, a?.kept, b?.phase, b?.kept], ["Ready", "Unclear", "Joining", "Unclear"]);
   match(b?.unclear ?? "", /machines "fleet\/b" and "fleet\/a" all name node "node-a"/);
 });
 
-Deno.test("fault E16: a machine in another namespace that names the same node also makes the node's machine unclear", async () => {
+Deno.test("fault E16: a machine in another namespace that names the same node also makes it unclear to which machine the node belongs", async () => {
   const kube = withTwins();
   const other = named("other", { created: "2025-01-01T00:00:00Z" });
   kube.put("machines", { ...other, metadata: { ...other.metadata, namespace: "elsewhere" } });
@@ -113,7 +116,7 @@ Deno.test("fault E16: a machine in another namespace that names the same node al
   match(b?.unclear ?? "", /"elsewhere\/other"/);
 });
 
-Deno.test("fault E16: a node belongs to its only machine, whatever format its provider ID has", async () => {
+Deno.test("fault E16: a node belongs to the only machine that names it, whatever format its provider ID has", async () => {
   for (const providerID of ["", "openstack://region-1/i-7", "kubermatic://kubevirt/restored", "other://x"]) {
     const kube = withTwins({ providerID, b: { instance: "openstack:///I-7" } });
     kube.remove("machines", "a", "fleet");
@@ -159,7 +162,7 @@ function bindingOf(kube: FakeKube): { names: boolean; isHeld: boolean; owner: st
   };
 }
 
-Deno.test("fault E16: a deletion that fails between two writes never ends the hold while the node names the machine", async () => {
+Deno.test("fault E16: a deletion that fails between two writes never ends the hold of the machine while the owner label of the node names that machine", async () => {
   const failures: [what: string, plural: string][] = [["the label", "patch nodes"], ["nodeRef", "patch machines"]];
   for (const [what, write] of failures) {
     const kube = withTwins();
@@ -181,6 +184,23 @@ Deno.test("fault E16: a deletion that fails between two writes never ends the ho
     await replaceMachine(kube.client, { pool, machine: "b", node: "node-a" });
     deepEqual(bindingOf(kube), { names: false, isHeld: false, owner: "uid-of-a" }, what);
   }
+});
+
+Deno.test("fault E16: the hold of a machine that names the node of another machine stays when the machine is deleted but the answer to the deletion is lost", async () => {
+  const kube = withTwins();
+  let isLost = true;
+  kube.onChange = ({ plural, object: { metadata } }) => {
+    if (plural !== "machines" || metadata.name !== "b" || !metadata.deletionTimestamp) return;
+    const { names, isHeld } = bindingOf(kube);
+    ok(isHeld || !names, "machine-controller would drain and delete the node of machine a");
+    if (!isLost) return;
+    isLost = false;
+    throw answer(504, "Timeout");
+  };
+  await rejects(replaceMachine(kube.client, { pool, machine: "b", node: "node-a" }), { type: "ApiUnavailable" });
+  deepEqual(bindingOf(kube), { names: true, isHeld: true, owner: "uid-of-b" });
+  await replaceMachine(kube.client, { pool, machine: "b", node: "node-a" });
+  deepEqual(bindingOf(kube), { names: false, isHeld: false, owner: "uid-of-a" });
 });
 
 Deno.test("fault E16: the release of a machine that is being deleted neither uncordons nor deletes the node of another machine", async () => {

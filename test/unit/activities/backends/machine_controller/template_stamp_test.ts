@@ -51,7 +51,7 @@ Deno.test("stampTemplate: succeeds for a deleted MachineDeployment", async () =>
   deepEqual(kube.writes, []);
 });
 
-Deno.test("stampTemplate: its digest depends neither on the stamp nor on the next revision", async () => {
+Deno.test("stampTemplate: neither the stamp in the template nor the revision that follows changes the digest of the rendered config", async () => {
   const kube = await publishingKube();
   const { configDigest } = await renderConfig(publisher(kube), pool);
   await stampTemplate(kube.client, { ...order, configDigest });

@@ -26,7 +26,7 @@ Deno.test("S1, S2 boots: a group boots the released image, and its object shows 
   }
 });
 
-Deno.test("boots: refuses a group whose name allows no orders, before the template of the group changes", async () => {
+Deno.test("boots: refuses a group when the cloud refuses the token of its largest order number, before the template of the group changes", async () => {
   const group = new GroupInMemory();
   const asked: string[] = [];
   const driver = await group.driver();
@@ -67,7 +67,7 @@ for (
   });
 }
 
-Deno.test("K17 boots: after the end of its release a group boots the adopted image, although another client changed its template", async () => {
+Deno.test("K17 boots: after its release has ended, a group boots new machines with the image that Ostler set, although another client changed the template", async () => {
   const group = new GroupInMemory();
   group.ask(next, released(hashOf(next)));
   await group.backend.boots?.publish(order);
@@ -92,7 +92,7 @@ Deno.test("boots: a cloud group with two ScalingGroup objects adopts no image, b
   equal(bootsOf(group), version.image);
 });
 
-Deno.test("K17 boots: corrects changes of others to the group before an order", async () => {
+Deno.test("K17 boots: restores the released image before an order when another client has changed the template of the group", async () => {
   const group = new GroupInMemory();
   group.ask(next, released(hashOf(next)));
   await group.backend.boots?.publish(order);
@@ -103,7 +103,7 @@ Deno.test("K17 boots: corrects changes of others to the group before an order", 
   equal(group.cloud.instances().at(-1)?.template.fields.image, next.image);
 });
 
-Deno.test("boots: rolls a group back to the previous template by its ID, until something else is desired", async () => {
+Deno.test("boots: rolls a group back to the previous template by its ID, until another image is released", async () => {
   const group = new GroupInMemory();
   group.ask(version, released(hashOf(version)));
   await group.backend.boots?.publish(order);
@@ -126,7 +126,7 @@ Deno.test("boots: rolls a group back to the previous template by its ID, until s
   equal(bootsOf(group), "image-3");
 });
 
-Deno.test("boots: a group without a last good template has no rollback", async () => {
+Deno.test("boots: refuses to roll back a group without a last good template", async () => {
   const group = new GroupInMemory();
   const asked = { pool, by: "ann", reason: "" };
   await rejects(group.backend.restore(asked, { profileNamespace: "" }), { type: "LastGoodMissing" });

@@ -10,8 +10,8 @@ import { StagedEtcd } from "../../../../support/staged_etcd.ts";
 import { GroupInMemory, next, pool, version } from "../../../../support/group_in_memory.ts";
 
 /**
- * A version that differs only in its image, because an upgrade and not a replacement changes the components of control
- * planes.
+ * A version that differs from `version` only in its image. Only an upgrade of Kubernetes, not a replacement, changes
+ * the components of control planes.
  */
 const image = { ...next, components: version.components };
 const role = "node-role.kubernetes.io/control-plane";
@@ -21,7 +21,10 @@ interface Plane {
   etcd: StagedEtcd;
 }
 
-/** Control planes are the members m1 to m3 with m1 as leader, and by default another image is released to them. */
+/**
+ * Returns three control planes with the etcd members m1 to m3, of which m1 leads; by default `image` is released to
+ * them.
+ */
 async function controlPlane(stage = "ControlPlane", wanted = image): Promise<Plane> {
   const group = new GroupInMemory({ role: "ControlPlane" });
   const etcd = new StagedEtcd();
@@ -63,7 +66,7 @@ Deno.test("K23 control planes: are not chosen, ordered or removed when other com
 Deno.test("K23 control planes: a node that an upgrade has brought to the next components is as up to date as the others of its group", async () => {
   const { group } = await controlPlane();
   await group.backend.boots?.publish({ pool, revision: "" });
-  group.ask({ ...next, image: image.image }); // not released, while control planes are upgraded one by one
+  group.ask({ ...next, image: image.image }); // desired, but not released to any stage
   annotate(group, "workers-1", next.components);
   const { templateHash, members } = await group.backend.observe(pool);
   const known = members.filter(({ phase }) => phase !== "Held").map((each) => each.templateHash);
@@ -84,7 +87,7 @@ Deno.test("K23, K27 control planes: a control plane that is lost while others ar
   await rejects(group.backend.orders.admit({ pool, machine: "workers-new-2", victim: "workers-3" }), refusal);
 });
 
-/** The node announces that it runs these components. */
+/** Annotates a node with the components that it runs, as an upgrade does. */
 function annotate({ kube }: GroupInMemory, node: string, components: string): void {
   const found = kube.get("nodes", node)?.metadata as { annotations?: Record<string, string> };
   found.annotations = { ...found.annotations, [marks.components]: components };
@@ -119,7 +122,7 @@ Deno.test("control planes: have a budget of one machine, whatever a policy allow
   });
 });
 
-Deno.test("control planes: etcd is shown with its machines, its leader, and what is inconclusive", async () => {
+Deno.test("control planes: observe returns the machine and role of each etcd member, the quorum, and which member does not respond", async () => {
   const plane = await controlPlane();
   plane.etcd.silent("m2");
   const { etcd } = await plane.group.backend.observe(pool);
@@ -134,7 +137,7 @@ Deno.test("control planes: etcd is shown with its machines, its leader, and what
   }]]);
 });
 
-Deno.test("control planes: observe succeeds with inconclusive etcd when etcd does not respond", async () => {
+Deno.test("control planes: observe succeeds, and returns why etcd cannot be read, when Ostler has no access to etcd", async () => {
   const plane = await controlPlane();
   plane.etcd.fault = refused("EtcdAccessMissing", "Failed to reach etcd: the Secret does not exist");
   const { members, etcd } = await plane.group.backend.observe(pool);
@@ -143,7 +146,7 @@ Deno.test("control planes: observe succeeds with inconclusive etcd when etcd doe
   }]]);
 });
 
-Deno.test("relieve: moves the leadership to another member, and stores a snapshot of another member", async () => {
+Deno.test("relieve: moves the leadership to another member, and stores a snapshot of etcd", async () => {
   const plane = await controlPlane();
   deepEqual(await relieved(plane), { state: "Relieved", snapshot: null });
   deepEqual([plane.etcd.leader, plane.etcd.orders], ["m2", ["move m1"]]);
@@ -164,7 +167,7 @@ Deno.test("K27 relieve: refuses while etcd is inconclusive, and does not move th
   deepEqual(plane.etcd.orders, []);
 });
 
-Deno.test("relieve: accepts a lost machine whose own member does not respond, but not one more member that does not respond", async () => {
+Deno.test("relieve: accepts a lost machine whose own member does not respond, and refuses if the member of another machine does not respond until a person accepts that", async () => {
   const plane = await controlPlane();
   plane.etcd.silent("m1");
   plane.etcd.leader = "m2";
@@ -224,7 +227,7 @@ for (const [what, befall, told] of unseen) {
   });
 }
 
-Deno.test("release: deletes a machine that is not a member any more, after a worker died", async () => {
+Deno.test("release: deletes a machine whose etcd member was removed before, as when an earlier attempt died after that", async () => {
   const { group, etcd } = await controlPlane();
   etcd.members.shift();
   etcd.leader = "m2";
@@ -232,7 +235,7 @@ Deno.test("release: deletes a machine that is not a member any more, after a wor
   deepEqual([etcd.orders, alive(group)], [[], 2]);
 });
 
-Deno.test("release: does not call etcd when it runs elsewhere", async () => {
+Deno.test("release: changes nothing in etcd when no etcd member runs on the machines of the group", async () => {
   const plane = await controlPlane();
   plane.etcd.members.length = 0;
   plane.etcd.join("outside", "198.51.100.9");
@@ -241,7 +244,7 @@ Deno.test("release: does not call etcd when it runs elsewhere", async () => {
   deepEqual([plane.etcd.orders, alive(plane.group)], [[], 2]);
 });
 
-Deno.test("release: never removes the last voter", async () => {
+Deno.test("relieve: refuses the machine of the last voter, even if a person has accepted every reported problem of etcd", async () => {
   const plane = await controlPlane();
   plane.etcd.members.splice(1);
   const { doubts } = await relieved(plane) as { doubts: string[] };
@@ -250,7 +253,10 @@ Deno.test("release: never removes the last voter", async () => {
 
 const repair = { enabled: true, notReadyFor: 0, conditions: [], maxUnhealthy: 100 };
 
-/** Control plane "workers-1" is not Ready, and an upgrade of Kubernetes has the slot for it until that time. */
+/**
+ * Returns control planes of which "workers-1" is not Ready, and an upgrade of Kubernetes has the slot for machine `key`
+ * until `until`.
+ */
 async function upgraded(until: number, { key = "workers-1" } = {}): Promise<Plane> {
   const plane = await controlPlane();
   const { kube } = plane.group;
@@ -271,7 +277,7 @@ function readOne({ group }: Plane): Promise<Member | undefined> {
   );
 }
 
-Deno.test("K23 control planes: a machine is neither replaced nor repaired while its Kubernetes is upgraded, until its slot of the budget ends", async () => {
+Deno.test("K23 control planes: a machine is neither replaced nor repaired while an upgrade of its Kubernetes has a slot for it, until that slot ends", async () => {
   const until = Date.now() + 3_600_000;
   const member = await readOne(await upgraded(until));
   deepEqual([member?.kept, member?.ill?.due], ["Upgrading", until]);
@@ -306,7 +312,7 @@ Deno.test("K27 relieve: accepts the last voter if its machine will return; the m
   deepEqual([plane.etcd.leader, plane.etcd.orders], ["m1", ["snapshot beside "]]);
 });
 
-Deno.test("K27 relieve: refuses a machine that will return while the cloud declares a control plane without which the other voters are no quorum", async () => {
+Deno.test("K27 relieve: refuses a machine that will return, if the other voters are not a quorum because a control plane that the cloud still declares has not joined", async () => {
   const plane = await controlPlane();
   const { cloud, backend } = plane.group;
   await plane.etcd.removeMember("m3"); // lost, and its replacement has not joined yet

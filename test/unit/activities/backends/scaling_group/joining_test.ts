@@ -1,9 +1,13 @@
-/** One new machine that joins: waits, immediate failures, and what it takes over. */
+/**
+ * How a new machine joins: what Ostler waits for, what fails immediately, and what the new node takes over from the old
+ * one.
+ */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { hashOf } from "../../../../../activities/node_version/version_release.ts";
 import { awaitMachinesJoined } from "../../../../../activities/pool/await_joined.ts";
 import type { JoinVerdict, Unseen } from "../../../../../workflows/contracts/mod.ts";
 import type { CloudInstance } from "../../../../../deploy/local/cloud/groups/group_cloud.ts";
+import { removalName } from "../../../../../activities/backends/scaling_group/records.ts";
 import { isOld } from "../../../../../activities/backends/scaling_group/old_records.ts";
 import { inActivity } from "../../../../support/activity_context.ts";
 import { GroupInMemory, next, pool, version } from "../../../../support/group_in_memory.ts";
@@ -11,7 +15,7 @@ import { GroupInMemory, next, pool, version } from "../../../../support/group_in
 const machine = "workers-new-1";
 const components = "constellation.edgeless.systems/kubernetes-components";
 
-/** One machine is ordered to replace the first of three. */
+/** Orders one machine to replace the first of three. */
 async function ordered(): Promise<{ group: GroupInMemory; instance: CloudInstance }> {
   const group = new GroupInMemory();
   group.ask(next, { stage: "Workers", digest: hashOf(next) });
@@ -24,7 +28,7 @@ async function ordered(): Promise<{ group: GroupInMemory; instance: CloudInstanc
   return { group, instance };
 }
 
-/** Waits for the machine; deadlines are `ms` in the past. */
+/** Waits for the machine to join; all deadlines are `ms` from now. */
 function waitFor(group: GroupInMemory, ms: number): Promise<JoinVerdict | Unseen> {
   const until = Date.now() + ms;
   const deadlines = { instance: until, address: until, registered: until, ready: until };
@@ -43,7 +47,7 @@ Deno.test("K13 joining: fails at once when the cloud reports the machine as fail
   deepEqual([rung, evidence.split(";")[0]], ["instance", "the cloud reports that the instance failed"]);
 });
 
-Deno.test("K5 joining: a node without a version has not joined, and the message names the version", async () => {
+Deno.test("K5 joining: a node without the annotation of its Kubernetes components has not joined, and the failure names that annotation", async () => {
   const { group, instance } = await ordered();
   group.join(instance.providerId, next);
   delete group.kube.get("nodes", instance.node)?.metadata.annotations?.[components];
@@ -163,4 +167,67 @@ Deno.test("removal: a record that names an instance of another group removes not
     ({ type }: { type?: string }) => equal(type, "CloudRefused"),
   );
   equal(group.cloud.instance(foreign)?.state, "Creating");
+});
+
+/** Puts a record that names a machine of no group, as a writer of PendingNodes could, and the Node of that machine. */
+function forged(group: GroupInMemory, annotations: Record<string, string>, labels: Record<string, string>): void {
+  const providerID = "gce://p/zone-a/alone";
+  group.kube.put("nodes", { metadata: { name: "alone", annotations, labels }, spec: { providerID } });
+  group.kube.put("pendingnodes", {
+    metadata: { name: "mean", annotations: { "ostler.dev/member": "mean", "ostler.dev/shrinks": "true" } },
+    spec: { providerID, groupID: "projects/p/groups/workers", goal: "Leave" },
+  });
+}
+
+const ofGroup = "constellation.edgeless.systems/scaling-group-id";
+const controlPlane = { "node-role.kubernetes.io/control-plane": "" };
+const forgeries: [what: string, annotations: Record<string, string>, labels: Record<string, string>][] = [
+  ["a machine of no group", {}, {}],
+  ["a machine of another group", { [ofGroup]: "projects/p/groups/other" }, {}],
+  ["a control plane, in a group of workers", { [ofGroup]: "projects/p/groups/workers" }, controlPlane],
+];
+for (const [what, annotations, labels] of forgeries) {
+  Deno.test(`removal: a record that names ${what} deletes no Node`, async () => {
+    const group = new GroupInMemory();
+    group.ask(version, { stage: "Workers", digest: hashOf(version) });
+    forged(group, annotations, labels);
+    equal(await group.backend.seeOff({ pool, machine: "mean" }), undefined);
+    deepEqual([group.kube.get("nodes", "alone") !== undefined, group.kube.get("pendingnodes", "mean")], [
+      true,
+      undefined,
+    ]);
+  });
+}
+
+for (const named of ["", "projects/p/groups/other", "Projects/P/groups/WORKERS"]) {
+  Deno.test(`removal: deletes the Node of a deleted machine that has "${named}" as the group in its annotation`, async () => {
+    const { group, instance } = await ordered();
+    group.join(instance.providerId, next, named === "" ? {} : { annotations: { [ofGroup]: named } });
+    await group.backend.orders.release({ pool, machine });
+    group.settle();
+    equal(await group.backend.seeOff({ pool, machine }), undefined);
+    equal(group.kube.get("nodes", instance.node), undefined);
+  });
+}
+
+Deno.test("removal: deletes the Node of a machine that was deleted outside of Ostler, if the Node names the group", async () => {
+  const { group, instance } = await ordered();
+  group.join(instance.providerId, next, { annotations: { [ofGroup]: "projects/p/groups/workers" } });
+  group.cloud.remove(instance.providerId, false);
+  group.settle();
+  await group.backend.orders.release({ pool, machine });
+  await group.backend.seeOff({ pool, machine });
+  equal(group.kube.get("nodes", instance.node), undefined);
+});
+
+Deno.test("removal: the name of its record has at most 253 characters, and a shorter name is unchanged", () => {
+  equal(removalName("workers", "Workers-1"), "workers.workers-1.going");
+  const fits = "g".repeat(119);
+  equal(removalName(fits, `${fits}-new-10`), `${fits}.${fits}-new-10.going`);
+  const names = [121, 200, 239].flatMap((length) => {
+    const name = "g".repeat(length);
+    return [removalName(name, `${name}-new-10`), removalName(name, `${name}-new-11`)];
+  });
+  deepEqual(names.filter((name) => name.length > 253 || !/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/.test(name)), []);
+  equal(new Set(names).size, names.length);
 });

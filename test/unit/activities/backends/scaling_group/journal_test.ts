@@ -6,7 +6,7 @@ import type { CloudInstance } from "../../../../../deploy/local/cloud/groups/gro
 import { directCloud, GroupInMemory, next, pool, spec } from "../../../../support/group_in_memory.ts";
 import { useCloud } from "../../../../support/staged_cluster.ts";
 
-/** Orders a machine by a driver that calls `work` with the journal of the order. */
+/** Orders a machine through a driver that first calls `work` with the journal of the order. */
 async function ordered(work: (journal: Journal, group: GroupInMemory) => Promise<void>): Promise<GroupInMemory> {
   const group = new GroupInMemory({ size: 1 });
   group.ask(next, { stage: "Workers", digest: hashOf(next) });
@@ -52,8 +52,9 @@ Deno.test("fault G7: admit changes no journal that another process has changed",
 const machine = "workers-new-1";
 
 /**
- * A cloud whose answer to the first order is lost, with an attempt in the journal: `launches` means that it created
- * an instance, which has no token until the attempt is ended.
+ * Returns a group whose cloud lost the answer to the first order, and left an attempt open in the journal. With
+ * `launches` the cloud has created an instance, which has no token until the attempt is ended. `ended` contains the
+ * tokens of ended attempts.
  */
 async function cutOff({ launches }: { launches: boolean }): Promise<{ group: GroupInMemory; ended: string[] }> {
   const group = new GroupInMemory();
@@ -89,7 +90,7 @@ function standing({ cloud, kube }: GroupInMemory): unknown {
   return { size: cloud.group(spec.id)?.size, alive: alive.length, records: kube.all("pendingnodes").length };
 }
 
-/** Withdraws the order, and deletes what it left, as a workflow does. */
+/** Withdraws the order, and deletes the instance and the records that it left, as a workflow does. */
 async function withdrawn({ group }: { group: GroupInMemory }): Promise<void> {
   await group.backend.orders.release({ pool, machine });
   for (let nth = 0; nth < 4; nth++) {
@@ -98,25 +99,23 @@ async function withdrawn({ group }: { group: GroupInMemory }): Promise<void> {
   }
 }
 
-Deno.test("fault G7: a withdrawn order with an open attempt is kept until its instance is removed with its slot", async () => {
+Deno.test("fault G7: a withdrawn order with an open attempt ends when its instance is removed with its slot", async () => {
   const all = await cutOff({ launches: true });
   await withdrawn(all);
   deepEqual(all.ended, [machine]);
-  const { size, alive } = standing(all.group) as { size: number; alive: number };
-  deepEqual({ size, alive }, { size: 3, alive: 3 });
+  deepEqual(standing(all.group), { size: 3, alive: 3, records: 0 });
 });
 
-Deno.test("fault G7: a withdrawn order is forgotten once its attempt has ended without an instance", async () => {
+Deno.test("fault G7: a withdrawn order whose attempt has ended without an instance keeps its record while the old machine exists", async () => {
   const all = await cutOff({ launches: false });
   await withdrawn(all);
   deepEqual(all.ended, [machine]);
-  const { size, alive } = standing(all.group) as { size: number; alive: number };
-  deepEqual({ size, alive }, { size: 3, alive: 3 });
+  deepEqual(standing(all.group), { size: 3, alive: 3, records: 1 });
 });
 
 for (const launches of [true, false]) {
   const what = launches ? "is completed" : "is withdrawn";
-  Deno.test(`fault G7: an order with an open attempt whose old machine is being deleted ${what}, as the attempt ${launches ? "launched" : "launched nothing"}`, async () => {
+  Deno.test(`fault G7: when the old machine of an order with an open attempt is being deleted, the order ${what}, because the attempt ${launches ? "launched" : "launched nothing"}`, async () => {
     const { group, ended } = await cutOff({ launches });
     await rejects(group.backend.orders.release({ pool, machine: "workers-1" }), /order "workers-new-1" for its/);
     const admitted = group.backend.orders.admit({ pool, machine, victim: "workers-1" });

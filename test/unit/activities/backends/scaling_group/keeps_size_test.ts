@@ -1,13 +1,14 @@
 /** A group keeps its size, whatever is deleted, arrives late, or is read in between. */
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { useCloud } from "../../../../support/staged_cluster.ts";
+import { unavailable } from "../../../../../activities/failures.ts";
 import { hashOf } from "../../../../../activities/node_version/version_release.ts";
 import type { CloudInstance } from "../../../../../deploy/local/cloud/groups/group_cloud.ts";
 import { directCloud, GroupInMemory, next, pool, spec } from "../../../../support/group_in_memory.ts";
 
 const [first, second] = ["workers-new-1", "workers-new-2"];
 
-/** One machine is ordered to replace the first of three. */
+/** Orders one machine to replace the first of three. */
 async function ordered(): Promise<{ group: GroupInMemory; newcomer: CloudInstance }> {
   const group = new GroupInMemory();
   group.ask(next, { stage: "Workers", digest: hashOf(next) });
@@ -64,7 +65,7 @@ Deno.test("group size: counts the machine that the group creates by itself as su
   deepEqual([sizeOf(group), await wanted(group), group.kube.all("pendingnodes").length], [3, 3, 0]);
 });
 
-Deno.test("group size: a cancelled order that arrives late is deleted with its slot", async () => {
+Deno.test("group size: the instance of a cancelled order that the cloud lists late is deleted with its slot", async () => {
   const { group } = await ordered();
   const record = group.kube.get("pendingnodes", first);
   Object.assign(record?.["spec"] ?? {}, { providerID: "", goal: "Leave" });
@@ -76,7 +77,7 @@ Deno.test("group size: a cancelled order that arrives late is deleted with its s
   deepEqual([await wanted(group), group.cloud.instances().length], [3, 4]);
 });
 
-Deno.test("group size: refuses a second order for a machine, and an order for a surplus new machine", async () => {
+Deno.test("group size: refuses a second order that replaces the same machine, and an order that replaces a new machine whose old machine still exists", async () => {
   const { group } = await ordered();
   const third = { ...next, image: "image-3" };
   group.ask(third, { stage: "Workers", digest: hashOf(third) });
@@ -119,6 +120,30 @@ Deno.test("group size: is unchanged when a machine leaves while the group is rea
   useCloud(group.client, () => Promise.resolve({ ...cloud, group: early, instances }));
   equal(await wanted(group), 3);
 });
+
+for (const lost of ["no capacity", "no answer"] as const) {
+  Deno.test(`group size: counts the machines that another controller adds while an order gets ${lost}, so that none of them is surplus`, async () => {
+    const group = new GroupInMemory({ size: 10, max: 30 });
+    group.ask(next, { stage: "Workers", digest: hashOf(next) });
+    const cloud = directCloud(group.cloud);
+    const order = (): ReturnType<typeof cloud.order> =>
+      lost === "no capacity"
+        ? Promise.resolve({ outcome: "NoCapacity", says: "zone a is full" })
+        : Promise.reject(unavailable("Failed to order: the answer was lost"));
+    useCloud(group.client, () => Promise.resolve({ ...cloud, order }));
+    await group.backend.orders.admit({ pool, machine: first, victim: "workers-1" }).catch(() => {});
+    equal(await wanted(group), 10);
+    const made = group.cloud.group(spec.id);
+    if (!made) throw new Error("Failed to set up the group: it does not exist");
+    group.cloud.resize(made, 15);
+    for (const { providerId, state } of group.cloud.instances()) if (state === "Creating") group.join(providerId, next);
+    equal(await wanted(group), 15);
+    // A second order does not keep the old record for longer.
+    await group.backend.orders.admit({ pool, machine: second, victim: "workers-2" }).catch(() => {});
+    const { annotations } = group.kube.get("scalinggroups", "workers")?.metadata ?? {};
+    deepEqual([annotations?.["ostler.dev/declared-size"], await wanted(group)], ["15", 15]);
+  });
+}
 
 Deno.test("fault E10: a group is refused while two nodes have the provider ID of one machine", async () => {
   const { group } = await ordered();

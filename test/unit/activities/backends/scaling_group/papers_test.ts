@@ -1,5 +1,6 @@
 /**
- * C1 to C14: the machines for which a pending machine is listed; the planner decides how many are ordered at a time.
+ * C1 to C14: for which machines `observe` lists a pending machine, which is a replacement that is not ordered yet. The
+ * planner decides how many of them are ordered at a time.
  */
 import { deepEqual, rejects } from "node:assert/strict";
 import { hashOf } from "../../../../../activities/node_version/version_release.ts";
@@ -80,7 +81,7 @@ Deno.test("numbers of new machines: a used number is never used again, but a ski
   deepEqual([group.cloud.group(spec.id)?.size, group.kube.all("pendingnodes").length], [3, 0]);
 });
 
-Deno.test("numbers: an order with a used number is moot, and does not reach the cloud", async () => {
+Deno.test("numbers: an order with a used number fails as MachineGone, and does not reach the cloud", async () => {
   const group = outdated({ size: 3 });
   await group.backend.orders.admit({ pool, machine: "workers-new-1", victim: "workers-1" });
   await group.backend.orders.replace({ pool, machine: "workers-new-1" });

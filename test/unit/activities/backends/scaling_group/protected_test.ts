@@ -4,7 +4,10 @@ import { hashOf } from "../../../../../activities/node_version/version_release.t
 import { GroupInMemory, version } from "../../../../support/group_in_memory.ts";
 import { poolOfGroup } from "../../../../../workflows/commands/start_options.ts";
 
-/** Returns the field `kept` of each machine under this policy, in a group whose first machine its cloud protects. */
+/**
+ * Returns the field `kept` of each machine under this policy, in a group whose cloud protects the first machine from
+ * scale-in.
+ */
 async function kept(spec?: object): Promise<(string | undefined)[]> {
   const group = new GroupInMemory();
   group.ask(version, { stage: "Workers", digest: hashOf(version) });
@@ -25,7 +28,7 @@ Deno.test("protection: the policy decides whether a machine with scale-in protec
   deepEqual(await kept({ protectedMachines: "Nonsense" }), ["Wait", undefined, undefined]);
 });
 
-Deno.test("protection: a machine protected during its drain stays, and a new machine that never joined is deleted", async () => {
+Deno.test("protection: a machine that the cloud protects during its drain is kept, and a protected new machine that never joined is deleted", async () => {
   const group = new GroupInMemory();
   group.ask(version, { stage: "Workers", digest: hashOf(version) });
   const [first] = group.cloud.instances();
@@ -41,7 +44,7 @@ Deno.test("protection: a machine protected during its drain stays, and a new mac
   deepEqual(group.cloud.instance(newcomer)?.state, "Terminating");
 });
 
-Deno.test("snapshotOf: lists removable machines before kept ones when it is bounded", () => {
+Deno.test("snapshotOf: lists machines that may be replaced before machines that must stay, when its limit leaves machines out", () => {
   const member = (id: string, more: object = {}): Parameters<typeof snapshotOf>[0][number] => ({
     ...{ id, templateHash: "old", image: "i", kubelet: "", phase: "Ready", since: "2026-01-01T00:00:00Z" },
     ...{ marked: false, held: false, expendable: false, ...more },

@@ -17,7 +17,7 @@ interface Scene {
   until: () => string | undefined;
 }
 
-/** A cloud that moves machines between zones. */
+/** Returns a group whose cloud moves machines between zones while `isOn` is true. */
 async function sceneOf({ isOn = true } = {}): Promise<Scene> {
   const group = new GroupInMemory();
   const cloud = { isOn, calls: [] as string[], isDown: false };
@@ -45,7 +45,7 @@ async function sceneOf({ isOn = true } = {}): Promise<Scene> {
   return { group, cloud, survey, until };
 }
 
-Deno.test("fault G2: no stage is released before the cloud stopped moving machines between zones", async () => {
+Deno.test("fault G2: the survey reports whether the cloud still moves machines between zones, and whether Ostler has suspended that", async () => {
   const { group, cloud, survey } = await sceneOf();
   deepEqual(await survey(), ["On", false]);
   await holdRebalancing(group.client, { version: "v", until: hourMs });
@@ -95,7 +95,7 @@ Deno.test("fault G2: rebalancing is resumed after the end of a forgotten hold, a
 
 const donor = "ostler.dev/donor";
 
-/** An order whose new machine exists beside the replaced one. */
+/** Adds an order whose new machine exists beside the machine that it replaces. */
 function putOrder({ kube }: GroupInMemory, name: string, group = spec.id): void {
   kube.put("pendingnodes", {
     metadata: { name, annotations: { [donor]: "old", "ostler.dev/target": "t" } },
@@ -108,14 +108,15 @@ function putRollout({ kube }: GroupInMemory, phase: string): void {
   kube.put("rollouts", { metadata: { namespace: pool.namespace, name: pool.name }, status: { phase } });
 }
 
-Deno.test("fault G2: a halted group with machines above its size keeps its rebalancing suspended, and the NodeVersion no longer waits for it", async () => {
+Deno.test("fault G2: a halted group with more machines than its size keeps its rebalancing suspended, and its NodeVersion does not wait for the group", async () => {
   const { group, cloud, survey, until } = await sceneOf();
   await holdRebalancing(group.client, { version: "v", until: hourMs });
   putOrder(group, "order");
   putRollout(group, "Rolling");
   deepEqual(await survey(), ["Off", true]);
   putRollout(group, "Halted");
-  // The NodeVersion cannot end this hold, so if it were reported, the NodeVersion would retry without a pause.
+  // The NodeVersion cannot end this hold, so if the survey reported the hold, the NodeVersion would retry without a
+  // pause.
   deepEqual(await survey(), ["Off", false]);
   await letRebalancingGo(group.client, { version: "v" });
   await discoverScalingGroups(group.client, hourMs + 1);
@@ -125,7 +126,7 @@ Deno.test("fault G2: a halted group with machines above its size keeps its rebal
   deepEqual([cloud.isOn, until()], [true, undefined]);
 });
 
-Deno.test("fault G2: after a refusal for one group all others are held and resumed", async () => {
+Deno.test("fault G2: when the cloud refuses one group, the rebalancing of all other groups is still suspended and resumed", async () => {
   const { group, cloud } = await sceneOf();
   const driver = await group.driver();
   const { groups, ensureRebalancing } = driver;
@@ -156,7 +157,7 @@ Deno.test("fault G2: the rebalancing of a group that is deleted during a hold is
   await holdRebalancing(group.client, { version: "v", until: hourMs });
   const uid = group.kube.get("scalinggroups", "workers")?.metadata.uid ?? "";
   await deleteClusterObject(group.client, scalingGroups, { name: "workers", uid });
-  // Its NodeVersion may be deleted first.
+  // The NodeVersion of the group can be deleted before the group is released.
   group.kube.remove("nodeversions", "v");
   await group.backend.releaseAll(pool);
   equal(cloud.isOn, true);
@@ -175,7 +176,7 @@ Deno.test("fault G2: the rebalancing of a group that is deleted during a hold is
   equal((await survey())[0], "");
 });
 
-Deno.test("fault G2: a NodeVersion does not wait for a group that is being deleted to be held", async () => {
+Deno.test("fault G2: a NodeVersion does not wait until the rebalancing of a group that is being deleted is suspended", async () => {
   const { group, survey } = await sceneOf();
   const found = group.kube.get("scalinggroups", "workers");
   group.kube.put("scalinggroups", {

@@ -50,22 +50,24 @@ function removal(member: string, of: string, shrinks: boolean): Removal {
 }
 
 const three = [instance("1"), instance("2"), instance("3")];
+const five = ["5", "6", "7", "8", "9"].map((id) => instance(id));
 
 interface Case {
   size: number;
   instances: Instance[];
   orders?: Order[];
   removals?: Removal[];
-  /** The size that was recorded before. */
+  /** The size that an earlier read recorded. */
   declared?: number;
-  isMoving?: boolean;
+  /** Number of records that changed during the read. */
+  moved?: number;
 }
 
 const table: [what: string, seen: Case, declared: number][] = [
   ["a group of 3 is at rest", { size: 3, instances: three }, 3],
   [
     "an order was sent during the read, so the size includes it and the records do not",
-    { size: 4, instances: three, declared: 3, isMoving: true },
+    { size: 4, instances: three, declared: 3, moved: 1 },
     3,
   ],
   ["another controller scales the group to 5 at rest, whatever was recorded", {
@@ -134,6 +136,61 @@ const table: [what: string, seen: Case, declared: number][] = [
     3,
   ],
   [
+    "another controller adds 5 machines while it is unknown whether an order reached the cloud",
+    { size: 8, instances: [...three, ...five], orders: [order("n1", "1")], declared: 3 },
+    8,
+  ],
+  [
+    "another controller adds 5 machines while it is unknown whether a cancelled order reached the cloud",
+    {
+      ...{ size: 8, instances: [...three, ...five], declared: 3 },
+      orders: [givenUp("n1", "1", "2026-01-01T00:59:55Z")],
+    },
+    8,
+  ],
+  [
+    "the removal of an old machine is recorded, and the cloud has not removed its slot yet",
+    {
+      ...{ size: 4, instances: [...three, instance("4", "Ready", "n1")], declared: 3 },
+      ...{ orders: [order("n1", "1", "4")], removals: [removal("1", "1", true)] },
+    },
+    3,
+  ],
+  [
+    "another controller adds 5 machines during a removal, whose slot may or may not be removed yet",
+    {
+      ...{ size: 9, instances: [...three, ...five, instance("4", "Ready", "n1")], declared: 3 },
+      ...{ orders: [order("n1", "1", "4")], removals: [removal("1", "1", true)] },
+    },
+    9,
+  ],
+  [
+    "another controller adds 5 machines while a new machine that did not join is removed, whose slot may be removed",
+    {
+      ...{ size: 8, instances: [...three, ...five, instance("4", "Creating", "n1")], declared: 3 },
+      ...{ orders: [order("n1", "1", "4")], removals: [removal("n1", "4", true)] },
+    },
+    8,
+  ],
+  [
+    "the removal of a new machine is recorded, and the cloud has not removed its slot yet",
+    {
+      ...{ size: 4, instances: [...three, instance("4", "Creating", "n1")], declared: 3 },
+      ...{ orders: [order("n1", "1", "4")], removals: [removal("n1", "4", true)] },
+    },
+    3,
+  ],
+  [
+    "another controller adds 5 machines, and the order of a sixth is recorded during the read and may be in the size",
+    { size: 8, instances: [...three, ...five], orders: [order("n1", "1", "4")], declared: 3, moved: 1 },
+    8,
+  ],
+  [
+    "another controller removes a machine while it is unknown whether an order reached the cloud",
+    { size: 2, instances: three.slice(1), orders: [order("n1", "1")], declared: 3 },
+    3,
+  ],
+  [
     "an order was cancelled, and its machine arrived late",
     {
       ...{ size: 4, instances: [...three, instance("4", "Creating", "n1")], declared: 9 },
@@ -179,10 +236,10 @@ const table: [what: string, seen: Case, declared: number][] = [
   ],
 ];
 
-for (const [what, { size, instances, orders = [], removals = [], declared, isMoving = false }, wanted] of table) {
+for (const [what, { size, instances, orders = [], removals = [], declared, moved = 0 }, wanted] of table) {
   Deno.test(`declaredSize: returns ${wanted} when ${what}`, () => {
     const nodes = new Map();
-    const seen = { cloud: { ...group, size }, instances, records: { orders, removals }, nodes, at, isMoving };
+    const seen = { cloud: { ...group, size }, instances, records: { orders, removals }, nodes, at, moved };
     equal(declaredSize(seen, { declared }), wanted);
   });
 }

@@ -5,7 +5,7 @@ import { GroupInMemory } from "../../../../support/group_in_memory.ts";
 
 const boots = (template: string): string => JSON.stringify({ image: "i", components: "", template });
 
-Deno.test("fault G11: discovery deletes old templates, except those to which a group can be rolled back", async () => {
+Deno.test("fault G11: discovery deletes old templates, except those that a group boots or can be rolled back to", async () => {
   const group = new GroupInMemory();
   const driver = await group.driver();
   const asked: (readonly string[])[] = [];
@@ -21,7 +21,7 @@ Deno.test("fault G11: discovery deletes old templates, except those to which a g
   deepEqual(asked, [["t3", "t2", "t1"]]);
 });
 
-Deno.test("fault G11: discovery continues without the permission to delete templates, and repeats other failures", async () => {
+Deno.test("fault G11: discovery continues without the permission to delete templates, and fails when the deletion fails otherwise", async () => {
   const group = new GroupInMemory();
   const driver = await group.driver();
   driver.deleteSpareTemplates = () => Promise.reject(denied("Failed to delete versions: UnauthorizedOperation"));

@@ -6,7 +6,7 @@ import { GroupInMemory, next, pool, spec, version } from "../../../../support/gr
 
 const prefix = "constellation.edgeless.systems";
 
-/** A group that boots the next version, whose fourth machine was ordered to replace the first. */
+/** Returns a group that boots the next version; its fourth machine was ordered to replace its first machine. */
 function half({ image = next } = {}): { group: GroupInMemory; heir: { providerId: string; node: string } } {
   const group = new GroupInMemory();
   const inCloud = group.cloud.group(spec.id);
@@ -120,7 +120,7 @@ Deno.test("fault G12: an obsolete machine counts as one too many, and is removed
   deepEqual([await wanted(group), group.cloud.group(spec.id)?.size], [3, 3]);
 });
 
-Deno.test("fault G12: an order for the obsolete machine, which has no slot, replaces another machine", async () => {
+Deno.test("fault G12: an order to replace the obsolete machine, which has no slot, replaces another machine instead", async () => {
   const { group, heir } = half();
   mark(group, heir.node, { [`${prefix}/obsolete`]: "true" });
   const machine = "workers-new-1";

@@ -30,7 +30,7 @@ Deno.test("fault G2: a group of one machine in each of three zones has one in ea
   deepEqual([zones(), cloud.group(spec.id)?.size], [["a", "b", "c"], 3]);
 });
 
-Deno.test("fault G2: an order keeps the zone of its machine when it is repeated after that machine is gone", async () => {
+Deno.test("fault G2: an order that is repeated after its old machine was deleted keeps the zone of that machine", async () => {
   const group = groupOf(["a", "b", "c"]);
   const { backend, cloud, kube } = group;
   const driver = await group.driver();

@@ -12,7 +12,7 @@ Deno.test("openAws: reads one group by its name, however many there are", async 
   deepEqual(world.stub.calls.slice(1), ["DescribeAutoScalingGroups", "DescribeInstances"]);
 });
 
-Deno.test("openAws: refuses a group by its name if another cluster has it", async () => {
+Deno.test("openAws: returns no group for the name of a group that belongs to another cluster", async () => {
   await using world = worldOf({ clusterTag: "cluster-2" });
   equal(await (await world.driver).group(spec.id), undefined);
 });

@@ -98,7 +98,7 @@ Deno.test("fault G7: openAws records each attempt before its request", async () 
 
 for (const fault of ["CutAfter", "CutBefore"] as const) {
   for (const action of ["LaunchInstances", "CreateTags"]) {
-    Deno.test(`fault G7: openAws orders once if AWS forgot the token of an attempt an hour ago (${action} ${fault})`, async () => {
+    Deno.test(`fault G7: openAws launches one instance in total if AWS has forgotten the token of an attempt that is an hour old (${action} ${fault})`, async () => {
       await using world = worldOf();
       const journal = new Pages();
       const driver = await world.driver;
@@ -194,7 +194,7 @@ async function withoutAnswer(world: AwsWorld): Promise<{ group: string; token: s
   return order;
 }
 
-Deno.test("fault G7: openAws leaves an attempt open whose repeated request AWS refuses, as the first one may have launched", async () => {
+Deno.test("fault G7: openAws leaves an attempt open whose repeated request AWS refuses, because the first request may have launched an instance", async () => {
   await using world = worldOf();
   const order = await withoutAnswer(world);
   const driver = await world.driver;
@@ -205,7 +205,7 @@ Deno.test("fault G7: openAws leaves an attempt open whose repeated request AWS r
   deepEqual([world.cloud.group(spec.id)?.size, zonesIn(world).length], [3, 1]);
 });
 
-Deno.test("fault G7: launchOnce returns the instance that another call has tagged since for the same old attempt", async () => {
+Deno.test("fault G7: launchOnce returns the instance of an old attempt that another call has meanwhile tagged with the same token", async () => {
   const since = Date.now() - 3_600_000;
   const journal = new Pages(textOf({ number: 1, open: { zone: "eu-west-1a", since } }));
   const tagged = { InstanceId: "i-1", Placement: { AvailabilityZone: "eu-west-1a" } };

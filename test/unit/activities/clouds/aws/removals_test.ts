@@ -2,7 +2,7 @@ import { deepEqual, rejects } from "node:assert/strict";
 import { spec, worldOf } from "../../../../support/clouds/aws_world.ts";
 
 for (const [state, end] of [["Terminating", "Going"], ["Terminated", "Gone"]] as const) {
-  Deno.test(`K7 openAws: treats a ${state} machine as deleted when AWS refuses ${end}`, async () => {
+  Deno.test(`K7 openAws: returns ${end} for a ${state} machine that AWS refuses to terminate`, async () => {
     await using world = worldOf();
     const driver = await world.driver;
     const [{ providerId } = { providerId: "" }] = await driver.instances(spec.id);
@@ -44,7 +44,7 @@ Deno.test("openAws: refuses to remove a machine while its group cannot launch th
 
 const hook = { LifecycleTransition: "autoscaling:EC2_INSTANCE_TERMINATING", HeartbeatTimeout: 7_200 };
 
-Deno.test("fault G8: openAws reports the hook for which a terminating instance waits, and its heartbeat", async () => {
+Deno.test("fault G8: openAws reports the lifecycle hook for which a terminating instance waits, and the heartbeat timeout of the hook", async () => {
   await using world = worldOf();
   const driver = await world.driver;
   const [{ providerId } = { providerId: "" }] = await driver.instances(spec.id);

@@ -49,13 +49,13 @@ Deno.test("fault G5: outputs lists exactly the template fields that AWS's API de
   deepEqual(missingPaths("LaunchTemplateBlockDeviceMapping", "LaunchTemplateBlockDeviceMappingRequest"), []);
 });
 
-Deno.test("fault G4: templates loses no field of a launch template, as each field of a request is in responses too", () => {
+Deno.test("fault G4: templates.ts loses no field of a launch template, because each field that a request can have is in responses too", () => {
   deepEqual(missingPaths("RequestLaunchTemplateData", "ResponseLaunchTemplateData"), []);
 });
 
 const longAgo = "2026-01-01T00:00:00.000Z";
 
-/** Twelve versions that Ostler made, after a first one of a person; the group boots the last one. */
+/** Makes twelve versions after the first one, which a person made; the group boots the last one. */
 async function manyVersions(
   world: ReturnType<typeof worldOf>,
 ): Promise<{ driver: Driver; id: (nth: number) => string }> {
@@ -114,7 +114,7 @@ Deno.test("fault G11: openAws boots a new copy of an old version that a discover
   equal(await booted("image-2"), "14");
   world.stub.ground.madeVersionsAt = new Date(Date.now() - 22 * 3_600_000).toISOString();
   equal(await booted("image-3"), "3");
-  // A person made the first one, so Ostler does not delete it.
+  // A person made the first version, so Ostler never deletes it.
   world.stub.ground.madeVersionsAt = longAgo;
   equal(await booted("image-1"), "1");
 });

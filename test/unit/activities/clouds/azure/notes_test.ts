@@ -30,7 +30,7 @@ Deno.test("fault G14: openAzure records that the instance of an open order faile
   deepEqual([tags, notesOf(tags)], [{ "ostler-open-order": "6 5!7:AllocationFailed 7!8:a b" }, notes]);
 });
 
-Deno.test("openAzure: places no order whose token cannot be recorded after the order has ended", async () => {
+Deno.test("openAzure: places no order whose token would not fit into the tags that record ended orders", async () => {
   await using world = worldOf();
   // The tag of the open order has room for this token unchanged, but the encoded token does not fit into the tags of
   // ended orders.

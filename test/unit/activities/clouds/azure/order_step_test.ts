@@ -181,7 +181,7 @@ Deno.test("K10 nextStep: records a failed instance of its own order, of any age"
   }
 });
 
-Deno.test("fault G14: nextStep deletes an instance that was recorded as failed, shown or not, for any order", () => {
+Deno.test("fault G14: nextStep deletes an instance that was recorded as failed, even while Azure does not list it, for any order", () => {
   for (const token of ["t", "u"]) {
     deepEqual(nextStep(condemned, token), { do: "TakeBack", id: 3, says: "AllocationFailed: instance 3 failed" });
   }

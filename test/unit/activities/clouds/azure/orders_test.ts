@@ -139,7 +139,7 @@ Deno.test("K8 openAzure: ends an abandoned open order, and places the next order
   deepEqual([truthOf(world).size, truthOf(world).tokens], [4, ["t", "u"]]);
 });
 
-Deno.test("K8 openAzure: raises a set once for a token that two processes order at the same time", async () => {
+Deno.test("K8 openAzure: raises the size of a set once for a token that three processes order at the same time", async () => {
   await using world = worldOf();
   const drivers = await Promise.all([1, 2, 3].map(() => world.open()));
   const tries = await Promise.allSettled(drivers.map((driver) => driver.order({ group, token: "t" })));
@@ -149,7 +149,7 @@ Deno.test("K8 openAzure: raises a set once for a token that two processes order 
   deepEqual([truthOf(world).size, truthOf(world).alive], [3, 3]);
 });
 
-Deno.test("K10 openAzure: lowers the size when Azure reports missing capacity later", async () => {
+Deno.test("K10 openAzure: lowers the size when Azure reports missing capacity only after it has accepted the larger size", async () => {
   await using world = worldOf({ capacity: 2, lack: "Later" });
   const driver = await world.open();
   await cutOff(world, driver);
@@ -273,7 +273,7 @@ Deno.test("K21 openAzure: places the orders of a set one after another, also if 
   deepEqual(made.map(idIn), [providerIdOf(3), providerIdOf(4)]);
 });
 
-Deno.test("K8 openAzure: binds an instance to one order only, even if a list left it out", async () => {
+Deno.test("K8 openAzure: binds an instance to one order only, even if a list of instances left that instance out", async () => {
   await using world = worldOf();
   const driver = await world.open();
   equal(idIn(await driver.order({ group, token: "a" })), providerIdOf(3));
@@ -296,7 +296,7 @@ Deno.test("K8 openAzure: forgets the oldest orders of deleted instances", async 
     await driver.remove({ group, providerId: providerIdOf(3 + nth), shrinks: true });
     settle(world.cloud);
   }
-  // Only the latest are kept, so that a repeated order of one of them gets no second instance.
+  // Only the latest orders are kept, so that a repeated order of one of them gets no second instance.
   const { tokens } = truthOf(world);
   deepEqual([tokens.length, tokens[0], tokens.at(-1)], [31, "workers-new-1", "workers-new-31"]);
   equal(idIn(await driver.order({ group, token: "workers-new-1" })), providerIdOf(4));

@@ -80,7 +80,7 @@ Deno.test("K7 openAzure: does not wait for a machine that it removes with its sl
   deepEqual([world.stub.calls, truthOf(world).size], [["get", "vm", "delete"], 1]);
 });
 
-Deno.test("fault G14: openAzure replaces a machine whose deletion takes long once Azure accepts it", async () => {
+Deno.test("fault G14: openAzure replaces a machine whose deletion takes long, once Azure accepts another change of the scale set", async () => {
   await using world = worldOf({ patienceMs: 300 });
   const driver = await world.open();
   const removal = { group, providerId: providerIdOf(1), shrinks: false };
@@ -106,7 +106,7 @@ Deno.test("K7 openAzure: removes nothing from another set", async () => {
   equal(world.cloud.group(other.id)?.size, 2);
 });
 
-Deno.test("fault G6: openAzure records the instance of the latest order before it removes the instance, and orders no other instance", async () => {
+Deno.test("fault G6: openAzure records the instance of the latest order before it removes the instance, so that a repeated order launches no other instance", async () => {
   await using world = worldOf();
   const driver = await world.open();
   await driver.order({ group, token: "t" });

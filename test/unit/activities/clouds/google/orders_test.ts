@@ -1,7 +1,7 @@
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { open, regional, spec } from "../../../../support/clouds/google_world.ts";
 
-Deno.test("K8 openGoogle: derives the token of an instance from its name alone, distinct for each group", async () => {
+Deno.test("K8 openGoogle: derives the token of an instance from its name alone, and gives instances of different groups different names for the same token", async () => {
   await using world = open({ groups: [spec, regional] });
   const driver = await world.driver;
   for (const { id: group } of [spec, regional]) await driver.order({ group, token: "workers-new-1" });
@@ -32,7 +32,7 @@ Deno.test("K10 openGoogle: waits until an instance is created, because only then
 });
 
 for (const fault of ["CutBefore", "CutAfter"] as const) {
-  Deno.test(`K10 openGoogle: gives a slot without capacity back, also after ${fault}`, async () => {
+  Deno.test(`K10 openGoogle: lowers the size again when there is no capacity for the new instance, also after ${fault}`, async () => {
     await using world = open({ capacity: 2 });
     const driver = await world.driver;
     world.stub.fault = (_, action) => action === "POST delete" ? fault : undefined;
@@ -68,7 +68,7 @@ for (const fault of ["CutBefore", "CutAfter", "Throttled"] as const) {
   });
 }
 
-Deno.test("K7 openGoogle: removes the replacement of a machine that leaves with its slot", async () => {
+Deno.test("K7 openGoogle: removes the replacement that an interrupted removal has ordered too, when the machine is then removed with its slot", async () => {
   await using world = open();
   const driver = await world.driver;
   const [{ providerId } = { providerId: "" }] = await driver.instances(spec.id);
@@ -116,7 +116,7 @@ for (const [reason, type] of [["quotaExceeded", "NoCapacity"], ["forbidden", "Ac
   });
 }
 
-Deno.test("K10 openGoogle: reports no missing capacity until the slot is given back", async () => {
+Deno.test("K10 openGoogle: does not report missing capacity before it has lowered the size again", async () => {
   await using world = open({ capacity: 2, saysNo: { delete: "invalid" } });
   const driver = await world.driver;
   await rejects(driver.order({ group: spec.id, token: "t" }), {

@@ -51,7 +51,7 @@ for (const [refusal, type] of sorts) {
   });
 }
 
-Deno.test("K8 openGoogle: treats no other conflict as an existing machine", async () => {
+Deno.test("K8 openGoogle: treats only conflict alreadyExists as an existing machine", async () => {
   deepEqual([isKnown(answer(409, "alreadyExists")), isKnown(answer(409, "conflict"))], [true, false]);
   await using world = open({ saysNo: { create: "conflict" } });
   await rejects((await world.driver).order({ group: spec.id, token: "t" }), { type: "ApiUnavailable" });
