@@ -12,7 +12,7 @@ import {
 } from "./settings/read_text.ts";
 import { setting } from "./settings/setting.ts";
 
-// The kubelet fails to start with a taint in another form.
+// The kubelet fails to start with a taint that does not have this form.
 const taint = /^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?(=[A-Za-z0-9._-]*)?:(NoSchedule|PreferNoSchedule|NoExecute)$/;
 const address = optional(/^https?:\/\/[^\s/?#]+[^\s]*$/, "must be an http(s) address");
 const objectName = optional(/^[a-z0-9.-]+\/[a-z0-9.-]+$/, "must be namespace/name");
@@ -31,7 +31,8 @@ const digests = readBy((value): Record<string, string> | undefined => {
 const mirrors = spacedList.refine((items) => items.every((item) => /^[^=\s]+=\S+$/.test(item)), {
   error: "must be registry=URL",
 });
-// Operating System Manager adds this gate too, so that kubelets get their serving certificates from the cluster.
+// Adds the feature gate RotateKubeletServerCertificate, as Operating System Manager does, so that kubelets get their
+// serving certificates from the cluster.
 const gates = truthPairs.transform((given): Record<string, boolean> => ({
   RotateKubeletServerCertificate: true,
   ...given,
@@ -51,7 +52,7 @@ export const NodeSettings = z.object({
     description: "Bypass the proxy for these hosts, comma-separated",
   }),
   nodeKubeletFeatureGates: setting(gates, "RotateKubeletServerCertificate=true", {
-    description: "Set these kubelet feature gates; the default gate is added",
+    description: "Set these kubelet feature gates; adds RotateKubeletServerCertificate",
   }),
   nodeInsecureRegistries: setting(commaList, "", {
     description: "Skip certificate checks for these registries, `host[:port]`, comma-separated",

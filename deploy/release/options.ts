@@ -19,11 +19,16 @@ export interface ReleaseOptions {
   readonly isDraft: boolean;
   readonly without: readonly OptionalPart[];
   readonly targets: readonly Target[];
-  /** Whether the newest earlier patch release of Deno is packed if npm lacks the running one for a system. */
+  /**
+   * Whether, if npm lacks the running version of Deno for a target system, its newest earlier patch release is packed.
+   */
   readonly isNearDeno: boolean;
   /** Path of the private key (PEM) that signs the files; "" signs nothing. */
   readonly signKey: string;
-  /** The URL of Debian's snapshot from which the image gets its packages; "" for this host's archive. */
+  /**
+   * The URL of Debian's snapshot from which the image gets its packages; "" for the APT sources of the host that
+   * builds.
+   */
   readonly snapshot: string;
   readonly help: boolean;
 }
@@ -45,8 +50,8 @@ deno task release [flags]
   --near-deno       If npm lacks this version of Deno for a system, pack the newest earlier patch release and report it;
                     otherwise the command is not packed for that system
   --sign-key FILE   Sign SHA256SUMS, provenance and images as cosign does, with this unencrypted ECDSA key on P-256
-  --snapshot URL    Take the image's Debian packages from this snapshot, .../debian/20260824T000000Z (default this
-                    host's archive)
+  --snapshot URL    Take the image's Debian packages from this snapshot, .../debian/20260824T000000Z (default APT
+                    sources of this host)
   --help            Print this help
 
 Requires Helm and kubectl (found or built like the demo's tools), GNU tar, npm for the command,

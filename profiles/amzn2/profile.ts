@@ -7,7 +7,7 @@ import type { OsProfile } from "../schema.ts";
  */
 export function amazonLinux2Profile(): Promise<OsProfile> {
   const description =
-    `${failCgroupV1.description}; Amazon Linux 2, which ended on 2026-06-30, has nothing else, and Kubernetes drops it`;
+    `${failCgroupV1.description}; Amazon Linux 2, whose support ended on 2026-06-30, has only cgroup v1, which Kubernetes stops supporting`;
   return rpmProfile({
     osName: "amzn2",
     osVersion: "2.0",

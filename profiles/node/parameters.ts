@@ -16,7 +16,8 @@ export const failCgroupV1: Parameter = {
 export function packageMirror(folders: string): Parameter {
   return {
     type: "string",
-    description: `Base URL of a mirror of the system's packages, with ${folders}; empty leaves the image's own sources`,
+    description:
+      `Base URL of a mirror of the system's packages, with ${folders}; if empty, machines keep the package sources of their image`,
     default: "",
     pattern: "(https?://[A-Za-z0-9._~:/-]*[A-Za-z0-9])?",
   };

@@ -72,7 +72,7 @@ async function thenStop(work: Promise<void>, stop: () => Promise<void>): Promise
   await stop();
 }
 
-// Prints a failed stop at once, because the end of the demo reports only the first failure.
+// Prints a failed stop immediately, because the end of the demo reports only the first failure.
 async function tried(narrator: Narrator, what: string, stop: Promise<void>): Promise<void> {
   await stop.catch((error: unknown) => {
     narrator.say(`Failed to ${what}: ${explain(error)}`);
@@ -235,7 +235,10 @@ export class ToolLines {
   }
 }
 
-/** Changes image and kubelet in one patch, kills the worker on the way, and waits until all machines are replaced. */
+/**
+ * Changes image and kubelet in one patch, kills Ostler's worker process during the rollout, and waits until all
+ * machines are replaced.
+ */
 async function changePool(
   scene: Scene,
   { replicas, releases: [before, after] }: { replicas: number; releases: readonly [Release, Release] },
@@ -292,7 +295,8 @@ export function isMiddle({ phase, underway, replacements }: Progress, replicas: 
 }
 
 /**
- * Kills the worker in the middle of the rollout and restarts it after two seconds; rejects if the rollout ends first.
+ * Kills Ostler's worker process in the middle of the rollout and restarts it after two seconds; rejects if the rollout
+ * ends first.
  */
 async function killWorker(
   { fleet, waits, narrator, site }: Scene,
@@ -300,7 +304,9 @@ async function killWorker(
 ): Promise<void> {
   const { worker } = site.ostler;
   const tooLate = converged.then(() => {
-    throw new Error("Failed to kill the worker in the middle of the rollout: the rollout has already ended");
+    throw new Error(
+      "Failed to kill Ostler's worker process in the middle of the rollout: the rollout has already ended",
+    );
   });
   const middle = fleet.moment("the middle of the rollout", (progress) => isMiddle(progress, replicas));
   const { underway } = await waits.until("the middle of the rollout", Promise.race([middle, tooLate]));

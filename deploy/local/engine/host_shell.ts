@@ -18,24 +18,35 @@ export function hostShell(api: DockerApi, labels: Readonly<Record<string, string
   return async (script) => {
     // The image has a unique name, because another run's shell could remove a shared image before its use here.
     const tag = randomBytes(6).toString("hex");
+    const image = `${repository}:${tag}`;
     await api.post(`/images/create?fromSrc=-&repo=${repository}&tag=${tag}`, emptyArchive);
-    const { Id } = await api.post<{ Id: string }>("/containers/create", {
-      Image: `${repository}:${tag}`,
-      Entrypoint: ["/bin/sh", "-c", script],
-      Labels: labels,
-      // With a terminal, Docker's log of the container is the plain output; without a terminal, each part of the log
-      // has a binary header.
-      Tty: true,
-      HostConfig: { Privileged: true, NetworkMode: "host", Binds: await programBinds() },
-    });
     try {
-      await api.post(`/containers/${Id}/start`);
-      return await outcome(api, Id);
+      return await runIn(api, { image, script, labels });
     } finally {
-      await api.delete(`/containers/${Id}?force=1&v=1`);
-      await api.delete(`/images/${repository}:${tag}`);
+      await api.delete(`/images/${image}`);
     }
   };
+}
+
+async function runIn(
+  api: DockerApi,
+  { image, script, labels }: { image: string; script: string; labels: Readonly<Record<string, string>> },
+): Promise<string> {
+  const { Id } = await api.post<{ Id: string }>("/containers/create", {
+    Image: image,
+    Entrypoint: ["/bin/sh", "-c", script],
+    Labels: labels,
+    // With a terminal, Docker's log of the container is the plain output; without a terminal, each part of the log has
+    // a binary header.
+    Tty: true,
+    HostConfig: { Privileged: true, NetworkMode: "host", Binds: await programBinds() },
+  });
+  try {
+    await api.post(`/containers/${Id}/start`);
+    return await outcome(api, Id);
+  } finally {
+    await api.delete(`/containers/${Id}?force=1&v=1`);
+  }
 }
 
 async function outcome(api: DockerApi, id: string): Promise<string> {

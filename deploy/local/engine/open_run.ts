@@ -57,7 +57,7 @@ async function chooseEngine(scope: RunScope, order: KeeperOrder, signal: AbortSi
   const search = engineSearch(scope.env);
   const judge = (socketPath: string): Promise<Fitness> => judgeEngine(new DockerApi(socketPath), scope.labels);
   const isOursUp = await daemonOf(ours) !== undefined;
-  if (isOursUp && scope.env.DOCKER_HOST === undefined) return await ourEngine(scope, order, signal);
+  if (isOursUp && !scope.env.DOCKER_HOST) return await ourEngine(scope, order, signal);
   let { engine, unfit } = await findEngine(search, judge);
   if (engine === undefined && order.install && !scope.env.DOCKER_HOST) {
     await installEngine({ env: scope.env, onProgress: scope.onProgress, signal });

@@ -129,9 +129,9 @@ export class Installation implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    using _api = this.parts.api;
+    await using _temporal = this.temporal;
     await this.notices[Symbol.asyncDispose]();
-    await this.temporal[Symbol.asyncDispose]();
-    this.parts.api[Symbol.dispose]();
   }
 
   async #writeFiles({ caPem, certificatePem, keyPem }: Access): Promise<void> {

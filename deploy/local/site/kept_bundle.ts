@@ -1,5 +1,5 @@
 /** Bundles that are built once for each version of their sources, and kept in the tool cache. */
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rename } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -32,9 +32,9 @@ export async function keptBundle(bundle: Bundle, signal?: AbortSignal): Promise<
   if (tools === undefined) return undefined;
   const path = join(tools, bundle.name, await digestOf(bundle.sources), bundle.file);
   if (existsSync(path)) return path;
-  // The file gets its final name when it is complete, so that no process loads a partial bundle; the bundle of a
-  // concurrent build has the same content, so it may replace this one.
-  const unfinished = join(dirname(path), `${process.pid}-${bundle.file}`);
+  // The file gets its final name only when it is complete, so that no process loads a partial bundle. A concurrent
+  // build has the same result, so it does not matter which of the two files replaces the other.
+  const unfinished = join(dirname(path), `${randomUUID()}-${bundle.file}`);
   await mkdir(dirname(path), { recursive: true });
   const { code, lines } = await runCommand({
     program: process.execPath,

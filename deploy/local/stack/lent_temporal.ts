@@ -14,8 +14,8 @@ export interface LentTemporal {
 }
 
 /**
- * Returns PostgreSQL's programs from the folder of Debian's package, which is not on PATH; undefined if it is not
- * installed.
+ * Returns PostgreSQL's programs from the folder of Debian's package, which is not on PATH; undefined if the package is
+ * not installed.
  */
 export async function findPostgres(): Promise<PostgresTools | undefined> {
   const [postgres] = await Array.fromAsync(glob("/usr/lib/postgresql/*/bin/postgres"));
@@ -24,16 +24,13 @@ export async function findPostgres(): Promise<PostgresTools | undefined> {
   return { postgres, initdb: join(folder, "initdb"), psql: join(folder, "psql") };
 }
 
-/** Finds the programs of the server, or builds them, which takes minutes; the result starts the server. */
+/** Finds the programs of the server, or builds them, which takes minutes; `start` of the result starts a server. */
 export async function lendTemporal(postgres: PostgresTools): Promise<LentTemporal> {
   const tools = await resolveTools(["temporal", "temporal-server", "temporal-sql-tool"]);
   const directories: string[] = [];
   return {
-    start: async (supervisor) => {
-      const temporal = await startTemporalOnPostgres(supervisor, { ...tools, ...postgres });
-      directories.push(temporal.postgres.directory);
-      return temporal;
-    },
+    start: (supervisor) =>
+      startTemporalOnPostgres(supervisor, { ...tools, ...postgres }, (directory) => directories.push(directory)),
     remove: async () => {
       for (const directory of directories) await rm(directory, { recursive: true, force: true });
     },

@@ -31,13 +31,15 @@ const run = promisify(execFile);
 
 /**
  * Starts PostgreSQL and Temporal and resolves when the namespace exists. There is no web UI, which is a separate
- * program.
+ * program. `told` receives the folder of PostgreSQL's data as soon as it exists, also if a later step fails.
  */
 export async function startTemporalOnPostgres(
   supervisor: Supervisor,
   tools: TemporalOnPostgresTools,
+  told: (directory: string) => void = () => {},
 ): Promise<TemporalOnPostgres> {
   const postgres = await startPostgres(supervisor, tools);
+  told(postgres.directory);
   await makeSchema(tools["temporal-sql-tool"], postgres, { database: "temporal", schema: "temporal" });
   await makeSchema(tools["temporal-sql-tool"], postgres, { database: "visibility", schema: "visibility" });
   const { ports } = await startOnFreePorts(supervisor, {

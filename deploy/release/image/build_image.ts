@@ -9,33 +9,34 @@ import { getContainerRuntimeClient } from "testcontainers";
 import { debianBase, proxies } from "../../local/machines/debian_base.ts";
 import { archivesIn, debianArchives } from "../../local/mirror/debian_archives.ts";
 import { type BaseImage, baseImages } from "./base_image.ts";
-import { fillContext, recipe, run } from "./context.ts";
+import { fillContext, isChanged, recipe, run } from "./context.ts";
 import { type Architecture, architectures, denoImage } from "./deno_image.ts";
 import { type SteadyImage, steadyImage } from "./steady_image.ts";
 
 export interface BuildOptions {
-  /** Version, also the tag and the build id of the workers. */
+  /** Version of Ostler, and tag of the image; the chart also uses the tag as the build ID of the workers. */
   version: string;
-  /** The commit; default is that of the project's folder. */
+  /** The commit that the image states as its source; by default the commit of the project's folder. */
   revision?: string;
   /** Architecture to build for; by default that of this machine. */
   architecture?: Architecture;
   /** Debian image for the architecture; by default one is built from Debian packages. */
   base?: string;
-  /** The URL of a snapshot with Debian's packages (`snapshotForm`); by default this host's archive. */
+  /** The URL of a snapshot with Debian's packages (`snapshotForm`); by default the APT sources of this host. */
   snapshot?: string;
   /** Output folder of the archive. */
   output: string;
   /**
    * Name of the attempt: the engine reuses cached build steps of Ostler only from an attempt of the same name; with
-   * "all", it reuses no cached step, and installs Debian's packages again too.
+   * "all", it reuses no cached step at all, so it also installs Debian's packages again.
    */
   attempt?: string;
   onProgress?: (text: string) => void;
 }
 
 /**
- * Keeps tar from reporting files of Deno's cache to which other processes add hard links: their content is unchanged.
+ * Suppresses tar's warning about files of Deno's cache to which other processes add hard links while tar reads: the
+ * content of these files is unchanged.
  */
 const calm = ["--warning=no-file-changed"];
 /** Name of the image without its tag. */
@@ -91,8 +92,7 @@ export async function loadImage({ archive }: SteadyImage): Promise<void> {
  */
 async function sourceOf({ revision }: BuildOptions): Promise<{ revision: string; latest: number }> {
   const [commit = "", seconds = ""] = (await run("git", ["log", "-1", "--format=%H %ct"])).trim().split(" ");
-  const isChanged = (await run("git", ["status", "--porcelain", "--untracked-files=no"])).trim() !== "";
-  return { revision: revision ?? (isChanged ? `${commit}-changed` : commit), latest: Number(seconds) };
+  return { revision: revision ?? (await isChanged() ? `${commit}-changed` : commit), latest: Number(seconds) };
 }
 
 /** Returns the build arguments for base images and package archives. */

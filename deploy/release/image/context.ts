@@ -20,6 +20,19 @@ export async function run(program: string, args: readonly string[], cwd = root):
   throw new Error(`Failed to run "${program} ${args[0]}": exit code ${code}: ${lines.slice(-5).join("; ")}`);
 }
 
+/**
+ * Returns whether files differ from the commit. Of untracked files, only those in the build context count: others, such
+ * as an earlier archive, do not change the image.
+ */
+export async function isChanged(): Promise<boolean> {
+  const { kept } = await visible();
+  const outputs = await Promise.all([
+    run("git", ["status", "--porcelain", "--untracked-files=no"]),
+    run("git", ["ls-files", "--others", "--exclude-standard", "--", ...kept]),
+  ]);
+  return outputs.some((output) => output.trim() !== "");
+}
+
 /** Fills an empty folder with the build context, so that a build downloads only Debian packages. */
 export async function fillContext(folder: string): Promise<void> {
   const { kept, left } = await visible();

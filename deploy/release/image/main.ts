@@ -16,7 +16,7 @@ const help =
   --revision TEXT   Set the commit (default commit of this folder)
   --arch NAME       Build for amd64 or arm64 (default architecture of this machine)
   --base IMAGE      Use a Debian image with glibc (default built from Debian packages, for this machine's architecture)
-  --snapshot URL    Take Debian packages from this snapshot, .../debian/20260824T000000Z (default this host's archive)
+  --snapshot URL    Take Debian packages from this snapshot, .../debian/20260824T000000Z (default APT sources of this host)
   --output FOLDER   Write the archive to FOLDER (default dist)
   --bases FILE      Write names and digests of the base images to FILE, as JSON
   --check           Build again without cache, fail if the digest differs

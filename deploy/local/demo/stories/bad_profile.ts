@@ -26,7 +26,7 @@ function profile(version: string, packages: string[]): Manifest {
 /** A profile installs a package that does not exist; the pool is rolled back to the previous config. */
 export const badProfile: Story = {
   title:
-    "A profile installs a package that does not exist: its first machine fails, and the previous config is restored",
+    "A profile installs a package that does not exist: the first machine with it fails, and the previous config is restored",
   replicas: 2,
   surge: 1,
   profile: profile("v1.0.0", ["chrony"]),

@@ -10,7 +10,7 @@ import { X509Certificate } from "node:crypto";
 import type { ContainerHost } from "../../machines/container_host.ts";
 import { systemName } from "../../machines/os_image.ts";
 
-/** The sizes of the story; machines that really boot need memory and time, so there are fewer. */
+/** The sizes of the story, smaller for machines in containers, because these boot and so need memory and time. */
 const scales = {
   simulated: { size: 6, budget: 3, killAt: 4 },
   container: { size: 2, budget: 1, killAt: 2 },
@@ -25,7 +25,8 @@ interface Node {
 
 /** Rolls out the scaling groups of a cloud, beside a pool of machine-controller that does not change. */
 export const scalingGroup: Story = {
-  title: "Two scaling groups get another image, then other components; the worker is killed during the rollout",
+  title:
+    "Two scaling groups get a new image, then new components; Ostler's worker process is killed during the rollout",
   replicas: 1,
   surge: 1,
   policy: {},

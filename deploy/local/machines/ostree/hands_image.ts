@@ -59,8 +59,11 @@ async function exported(image: string, labels: Record<string, string>, folder: s
   const { container: { dockerode } } = await getContainerRuntimeClient();
   const container = await dockerode.createContainer({ Image: image, Cmd: ["true"], Labels: labels });
   const file = join(folder, "layer.tar");
-  await pipeline(await container.export(), createWriteStream(file));
-  await container.remove();
+  try {
+    await pipeline(await container.export(), createWriteStream(file));
+  } finally {
+    await container.remove();
+  }
   const hash = createHash("sha256");
   let size = 0;
   for await (const chunk of createReadStream(file)) {

@@ -11,7 +11,8 @@ const labels = { "demo.example/system": "ostree" };
 
 /** Updates the pool's machines, which boot ostree deployments, in place as nodes of a NodePool. */
 export const inPlaceOnMachines: Story = {
-  title: "Two machines boot other ostree commits in place; the pool halts after one bad boot, and the rollback works",
+  title:
+    "Two machines are updated in place to a new ostree commit; the pool halts after one bad boot, and the rollback works",
   replicas,
   surge: 1,
   down: budget,
