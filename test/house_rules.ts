@@ -21,8 +21,8 @@ const forBackends = [
 ];
 
 /**
- * The import rule of one folder of workflows/: its files import everything of workflows/ except the folders `apart`, of
- * which they do not even import types.
+ * Returns the import rule of one folder of workflows/: its files may import everything of workflows/ except the folders
+ * `apart`; from these folders they may not even import types.
  */
 function decider(room: string, apart: string[]): Room {
   const forbidden = apart.map((other) => `!workflows/${other}/`);
@@ -70,7 +70,17 @@ export const rooms: Room[] = [
   {
     path: "activities/",
     runtime: [
-      ...["activities/", ...noBackend, "profiles/", "zod", "croner", "@peculiar/x509", "node:", "!node:process"],
+      ...[
+        "activities/",
+        ...noBackend,
+        "profiles/",
+        "zod",
+        "croner",
+        "semver",
+        "@peculiar/x509",
+        "node:",
+        "!node:process",
+      ],
       ...[
         "@aws-sdk/client-auto-scaling",
         "@aws-sdk/client-ec2",
@@ -189,7 +199,7 @@ function judgeExtension(_path: string, specifier: string): Finding | undefined {
 
 type Judge = (path: string, specifier: string, asType: boolean) => Finding | undefined;
 
-/** Calls `judge` for every way a module can name another: import, export from, import(), import types. */
+/** Calls `judge` wherever a module names another module: in import, export from, import() and import types. */
 function importVisitor(context: Context, judge: Judge): Visitor {
   const path = housePath(context.filename);
   const see = (node: Deno.lint.Node, source: Deno.lint.Node | null, asType: boolean): void => {

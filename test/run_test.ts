@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { setTimeout } from "node:timers/promises";
 import { stripVTControlCharacters } from "node:util";
 import { busyBetween, coreSecondsBetween, parseCoreTime, parseTimes } from "./run/busy_cores.ts";
 import { Children } from "./run/children.ts";
@@ -64,7 +65,7 @@ Deno.test("judgeTests: counts a run without a report as failed", () => {
   assert.deepEqual(judgeTests(true, undefined), { passed: 0, failed: 1, skipped: 0 });
 });
 
-Deno.test("closingLine: names skipped tests only when there are some", () => {
+Deno.test("closingLine: names the number of skipped tests only if it is not 0", () => {
   assert.equal(closingLine({ passed: 3, failed: 0, skipped: 0 }), "3 passed, 0 failed");
   assert.equal(closingLine({ passed: 3, failed: 1, skipped: 2 }), "3 passed, 1 failed, 2 skipped");
 });
@@ -106,7 +107,7 @@ Deno.test("parseTimes: adds the times of the children, user and system", () => {
   assert.equal(parseTimes(""), undefined);
 });
 
-Deno.test("keepTimes: keeps the times of other pieces, and readTimes ignores an invalid file", async () => {
+Deno.test("keepTimes: keeps the times of pieces that did not run this time, and readTimes ignores an invalid file", async () => {
   await using given = await scene();
   const file = join(given.folder, "deep", "times.json");
   assert.deepEqual(readTimes(file), {});
@@ -155,10 +156,10 @@ Deno.test("inLanes: prefers a small job to a large one that does not fit", async
   await done;
 });
 
-Deno.test("inLanes: begins a job only after everything that it comes after", async () => {
+Deno.test("inLanes: begins a job only after all jobs that its field `after` names have ended", async () => {
   const { begun, end, done } = told([job("a1", 1), job("a2", 1), job("b1", 0.1, ["a"]), job("c1", 0.1, ["b"])], 4);
   end("a1");
-  await eventually("a1 over", () => Promise.resolve(true));
+  await setTimeout(20);
   assert.deepEqual(begun, ["a1 in lane 0", "a2 in lane 1"]);
   end("a2");
   await eventually("the third", () => begun.length === 3);
@@ -168,11 +169,15 @@ Deno.test("inLanes: begins a job only after everything that it comes after", asy
 });
 
 Deno.test("inLanes: begins nothing beside a job that fills all cores", async () => {
-  const { begun, end, done } = told([job("a1", 0.5), job("b1", Infinity), job("c1", 0.5, ["b"])], 2);
+  const { begun, end, done } = told([job("a1", 0.5), job("b1", Infinity), job("c1", 1.75)], 2);
   assert.deepEqual(begun, ["a1 in lane 0"]);
   end("a1");
   await eventually("the lonely one", () => begun.length === 2);
-  for (const title of ["b1", "c1"]) end(title);
+  await setTimeout(20);
+  assert.deepEqual(begun.map((each) => each.slice(0, 2)), ["a1", "b1"]);
+  end("b1");
+  await eventually("the last one", () => begun.length === 3);
+  end("c1");
   assert.deepEqual(await done, ["a1", "b1", "c1"]);
 });
 
@@ -224,7 +229,7 @@ Deno.test("piecesOfGroup: runs files that are listed together in one process, an
   ]);
 });
 
-Deno.test("piecesOfGroup: runs files together in this many processes, and the others alone", () => {
+Deno.test("piecesOfGroup: divides the files of `together` among that many processes, and runs each other file in its own process", () => {
   const all = filesOf({ paths: ["test/workflow"] });
   const [first = "", second = "", third = ""] = all;
   const together = { processes: 2, files: [third, first, second] };
@@ -237,13 +242,13 @@ Deno.test("piecesOfGroup: runs files together in this many processes, and the ot
   assert.ok(pieces.slice(2).every(({ tests }) => !tests?.isShared));
 });
 
-Deno.test("groups: the integration files that share processes are exactly those that need a test cluster", () => {
+Deno.test("groups: the integration files that share processes are exactly those whose stories run on a shared site", () => {
   const asks = (file: string): boolean => /\b(testInWorld|inSharedWorld|testStory)\(/.test(readFileSync(file, "utf8"));
   const { together, ...group } = groups["integration"] ?? { paths: [] };
   assert.deepEqual(filesOf(group).filter(asks).toSorted(), together?.files.toSorted());
 });
 
-Deno.test("piecesOfGroup: counts half of the load for files that wait half of their time", () => {
+Deno.test("piecesOfGroup: halves the load of a process whose files all wait half of their time", () => {
   const group = { paths: ["test/workflow"], allow: [], limitMinutes: 1, load: 0.6 };
   const [first = "", second = ""] = filesOf(group);
   const pieces = piecesOfGroup("workflow", { ...group, waiting: [first] });
@@ -266,7 +271,7 @@ Deno.test("groups: name no missing file", () => {
   }
 });
 
-Deno.test("portsOf: gives no port to two lanes", () => {
+Deno.test("portsOf: gives no two lanes the same port", () => {
   assert.deepEqual([0, 1, 2].map((lane) => portsOf(lane, 3)), ["20000-23999", "24000-27999", "28000-31999"]);
 });
 

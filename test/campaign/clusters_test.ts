@@ -1,4 +1,4 @@
-/** Two clusters on one Temporal namespace, of which one has no name, or no worker. */
+/** Two clusters share one Temporal namespace; one of the clusters has no name, or no worker. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import process from "node:process";
@@ -9,7 +9,7 @@ import { machineDeployment, poolPath, poolsPath, rollTo } from "../integration/p
 import { inTwoClusters, list, type Named, ostler, root } from "../integration/two_clusters.ts";
 import type { World } from "../integration/world.ts";
 
-Deno.test("clusters: a second cluster without a name is refused, and a cluster without a worker is reported", async (t) => {
+Deno.test("clusters: a second cluster without a name is refused, and a cluster whose Ostler worker does not run is reported", async (t) => {
   await inTwoClusters(async (north, south) => {
     for (const world of [north, south]) await world.create(poolsPath(), machineDeployment({ replicas: 1 }));
     await Promise.all([north, south].map((world) => world.untilPhase("pool", "Converged")));
@@ -18,7 +18,7 @@ Deno.test("clusters: a second cluster without a name is refused, and a cluster w
       "processes of a second cluster without a cluster name are not ready, report the refusal once, and keep running",
       () => refuses(north, south),
     );
-    await t.step("`ostler clusters` shows a cluster without a worker", () => showsGone(north, south));
+    await t.step("`ostler clusters` shows a cluster whose Ostler worker does not run", () => showsGone(north, south));
     south.site.ostler.worker.kill("SIGCONT");
   });
 });
@@ -42,10 +42,11 @@ async function refuses(north: World, south: World): Promise<void> {
   assert.equal(await first.answers("readyz"), true);
 }
 
-// Both clusters have converged and have no open run: the run of a halted pool would stay open, and answer.
+// Both pools have converged, so the change below opens the only workflow run; the run of a halted pool would stay open.
 async function showsGone(north: World, south: World): Promise<void> {
   await south.patch(poolPath("pool"), rollTo("1.36.1"));
-  // Uses the functions of `ostler clusters`, because the command would start a process for each read over 90 seconds.
+  // Uses the functions of `ostler clusters`, because the command would start one process for each of the reads, which
+  // are repeated for about 90 seconds.
   const { workflowService } = north.temporal;
   const temporal = { namespace: "default", service: { workflowService } } as unknown as Server;
   const isMissed = async (): Promise<boolean> =>
@@ -59,7 +60,9 @@ async function showsGone(north: World, south: World): Promise<void> {
   assert.equal(shown.code, 0);
 }
 
-/** A process of Ostler without a name for its cluster, beside those of the site. */
+/**
+ * A process of Ostler without a cluster name, in addition to the processes of Ostler that the test environment runs.
+ */
 class Unnamed {
   log = "";
 

@@ -1,4 +1,6 @@
-/** A failed boot is reported where people read: by the machine, the verdict and `ostler explain`. */
+/**
+ * The cause of a failed boot is reported where people read: by the machine, in the Rollout, and by `ostler explain`.
+ */
 import assert from "node:assert/strict";
 import { machineTest, withMachines } from "../machines/real_machines.ts";
 import { openScene, orderFaulty } from "../machines/faults/scene.ts";
@@ -14,7 +16,7 @@ machineTest("failed boots: a machine reports why it cannot join, and joins by it
     await t.step("a package does not exist", () => saysWhy(views.noPackage, "noPackage"));
     await t.step("the disk is full", () => saysWhy(views.fullDisk, "fullDisk"));
     await t.step("the kubelet refuses its configuration", () => staysUnfinished(views.badKubelet));
-    await t.step("a file has another checksum", () => getsWrongFile(scene));
+    await t.step("a downloaded file does not have the expected digest", () => getsWrongFile(scene));
     for (const fault of ["noPackage", "fullDisk", "badKubelet"] as const) {
       await t.step(
         `the Rollout repeats the cause that the machine reported: ${fault}`,

@@ -1,4 +1,4 @@
-/** The common parts of all stories of an upgrade of Kubernetes, whatever befalls it. */
+/** The common parts of all stories in which Kubernetes is upgraded, with or without a failure during the upgrade. */
 // deno-lint-ignore-file no-console -- the measured unavailability is part of the result
 import assert from "node:assert/strict";
 import { approvedAnnotation } from "../../activities/kubernetes/survey.ts";
@@ -12,8 +12,8 @@ import { after, before } from "./kubernetes_upgrade_world.ts";
 import { SkewWatch } from "./skew_watch.ts";
 
 /**
- * Maximum milliseconds without reads or without writes, in total; etcd elects a leader within one to two seconds, or
- * longer on a busy machine.
+ * Maximum total time without reads, and maximum total time without writes, in milliseconds; etcd elects a leader within
+ * one to two seconds, or longer on a busy machine.
  */
 const mostDownMs = 15_000;
 const size = control.size + workers.size;
@@ -25,13 +25,15 @@ interface Node {
   status: { nodeInfo: { kubeletVersion: string; osImage: string } };
 }
 
-/** The action of a story while control planes are upgraded. */
+/** Actions of a story while control planes are upgraded, such as causing a failure. */
 export interface Befalling {
   /** Runs once the upgrade is approved; the story ends when this and the upgrade have ended. */
   approved?: () => Promise<void>;
 }
 
-/** One edit of the NodeVersion asks for another image and the next minor version, and all nodes get both. */
+/**
+ * Expects all nodes to get another image and the next minor version of Kubernetes after one edit of the NodeVersion.
+ */
 export async function upgrades(scene: ControlPlaneScene, { approved }: Befalling = {}): Promise<void> {
   const { world, ground } = scene;
   await stands(scene);
@@ -66,7 +68,7 @@ export async function upgrades(scene: ControlPlaneScene, { approved }: Befalling
   );
 }
 
-/** Three control planes and two workers are Ready with the previous version, and etcd has three voters. */
+/** Waits until all nodes are Ready and up to date, and expects their kubelets to have the previous version. */
 async function stands({ world }: ControlPlaneScene): Promise<void> {
   const nodes = await world.until("all nodes Ready", async () => {
     const ready = await readyNodes(world);
@@ -121,7 +123,9 @@ async function isUpgraded(scene: ControlPlaneScene): Promise<void> {
   const nodes = await world.list<Node>("/api/v1/nodes");
   assert.deepEqual(nodes.map(({ status }) => status.nodeInfo.kubeletVersion), nodes.map(() => version));
   assert.ok(nodes.every(({ status }) => status.nodeInfo.osImage.endsWith(after.image)), "Expected the new image");
-  assert.ok((await servers(scene)).every((image) => image.endsWith(`:${version}`)));
+  const images = await servers(scene);
+  assert.equal(images.length, control.size);
+  assert.ok(images.every((image) => image.endsWith(`:${version}`)), images.join());
   const members = await etcdMembers(ground);
   assert.ok(members.every(({ isLearner = false }) => !isLearner));
   assert.deepEqual(members.map(({ name }) => name).sort(), planes(ground).map(({ node }) => node).sort());

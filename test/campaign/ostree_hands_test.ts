@@ -1,4 +1,4 @@
-/** The scripts of hands with the real ostree, booted into its deployments; only systemd is a fake. */
+/** The scripts of hands (Ostler's pods on nodes) on a host that the real ostree deploys; only systemd is a fake. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import type { OsOrder, OsOutcome } from "../../workflows/contracts/mod.ts";
@@ -41,7 +41,9 @@ story("ostree: a commit is fetched, booted, rolled back and booted again", async
   await on.boot();
   deepEqual(places(on, await give(on, "Apply", apply)), [1, -1, 0]);
   deepEqual(await on.host.ordered(), []);
-  await give(on, "GoBack");
+  const back = { digest: on.commits[0] ?? "", bootId: on.host.bootId };
+  for (const nth of ["first", "repeated"]) equal((await give(on, "GoBack", back)).outcome, "Done", nth);
+  deepEqual(await on.host.ordered(), ["systemctl reboot"]);
   await on.boot();
   deepEqual(places(on, await give(on, "Status")), [0, -1, 1]);
   await give(on, "Stage", { token: "t-2" });

@@ -1,7 +1,7 @@
 // deno-lint-ignore-file no-console -- this test prints its measurements
 /**
- * More versions of Ostler than a server keeps come and go during a halted rollout and a paused one. The dev server has
- * its defaults: it keeps 100 versions of a deployment, checks every three minutes which versions have drained, and
+ * Deploys more versions of Ostler than the Temporal server keeps, during a halted rollout and a paused one. The dev
+ * server has its defaults: it keeps 100 versions of a deployment, checks every three minutes which have drained, and
  * remembers pollers for five minutes. If the first hundred versions are deployed faster, the next deployment waits for
  * a drained version. On two busy cores the test takes 19 minutes, each version 6 s. The paused run moves through all
  * 120 versions, the halted one from the first to the last.
@@ -94,7 +94,7 @@ async function onlyCurrentOpen(stage: Stage): Promise<number | false> {
   return known?.open.join() === last && known.kept.length;
 }
 
-/** An administrator can also delete a drained version, once the server has forgotten the workers that polled for it. */
+/** Expects that a drained version can be deleted, once the server has forgotten the workers that polled for it. */
 async function deletable(stage: Stage): Promise<void> {
   const buildId = `v${versions - 1}`;
   const tried = async (): Promise<boolean> => {
@@ -102,10 +102,13 @@ async function deletable(stage: Stage): Promise<void> {
     return await deleteVersion(stage, buildId).then(() => true, () => false);
   };
   await eventually(`${buildId} deleted`, tried, { withinMs: 15 * minute });
-  equal((await knownVersions(stage))?.kept.includes(buildId) ?? false, false);
+  equal((await knownVersions(stage))?.kept.includes(buildId), false);
 }
 
-/** A rollout that waited all the time answers and acts on the last version, without a failed workflow task. */
+/**
+ * Expects a rollout that waited all the time to execute the command on the last version, without a failed workflow
+ * task.
+ */
 async function resumeOn(stage: Stage, pool: FakePool, command: string): Promise<void> {
   pool.mend();
   await stage.ask(pool, command);

@@ -94,7 +94,7 @@ for (const one of recorded) {
   }
 }
 
-Deno.test("differences: every fix changes the user-data of each case that differences.yaml lists for it", () => {
+Deno.test("differences: each case that differences.yaml lists for a fix has a corrected user-data", () => {
   for (const name of mendings) {
     for (const one of recorded.filter((each) => differs(name, each.name))) {
       assert.ok(

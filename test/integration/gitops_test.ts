@@ -33,7 +33,10 @@ testInWorld(title, { script: { faults } }, async (world) => {
     undefined,
   ]);
   const papers = lives.length - ordered.length;
-  assert.ok(papers <= takenBackAtMost + 1, `Only ${papers} Machine objects were pending`);
+  assert.ok(
+    papers <= takenBackAtMost + 1,
+    `${papers} Machine objects were pending; expected at most ${takenBackAtMost + 1}`,
+  );
 });
 
 // Applies the bad spec at the pace of a GitOps tool, which never waits for the effect.

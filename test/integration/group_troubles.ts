@@ -90,7 +90,7 @@ async function awayWhilePairing(scene: Scene): Promise<void> {
   const up = (): number => ground.cloud.instances(alpha.id).filter(({ state }) => state === "Ready").length;
   const counting = setInterval(() => fewest = Math.min(fewest, up()), 100);
   apiServer.kill("SIGKILL");
-  // Longer than any read takes.
+  // Keeps the API server down for longer than any of the reads takes.
   await pause(3_000);
   await apiServer.restart();
   await world.until("all to be Ready again", async () => await readyNodes(world) >= alpha.size)
@@ -158,7 +158,7 @@ async function lookedFor(scene: Scene): Promise<void> {
   assert.equal(
     kept?.metadata.annotations?.["ostler.dev/missed-by-looks"],
     undefined,
-    "Expected the missing group to be noticed",
+    "Expected the incomplete list not to count as a discovery that missed the group",
   );
   befalls.fault = () => undefined;
   const other: GroupSpec = { ...alpha, id: "projects/p/groups/UPPER", name: "upper", min: 0, size: 0 };
@@ -174,7 +174,10 @@ async function lookedFor(scene: Scene): Promise<void> {
   await world.remove(`${kinds}/scalinggroups/${made[0]?.metadata.name}`);
 }
 
-/** Starts a discovery of groups, and waits until it is done; a Schedule skips a start during a run. */
+/**
+ * Triggers a discovery of groups, and waits until it has ended. Triggers repeatedly, because a Schedule skips a start
+ * while its previous run is still open.
+ */
 async function look({ ground, world }: Scene): Promise<void> {
   const schedule = world.temporal.schedule.getHandle("discover-scaling-groups");
   const lists = (): number => ground.api.calls.filter(({ path }) => path === "/groups").length;

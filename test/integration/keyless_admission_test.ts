@@ -64,7 +64,7 @@ Deno.test("keyless admission: cosign verifies the signature that Ostler accepts,
   });
 });
 
-Deno.test("A15 keyless admission: a signature is invalid if the spec trusts only another certificate authority, or another transparency log", async () => {
+Deno.test("A15 keyless admission: a signature is invalid if its certificate authority or its transparency log is not one that the spec trusts", async () => {
   await onScene(async ({ server, cosign, admission, spec, image }) => {
     const other = (await Sigstore.open()).trust(workflow);
     await cosign.signKeyless({ server, holder: workflow }, image);

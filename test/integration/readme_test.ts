@@ -25,7 +25,9 @@ function typedIn(section: string): string[] {
   return blocks.flatMap((block) => [...block.matchAll(/^\$ ((?:.*\\\n)*.*)$/gm)].map(([, command = ""]) => command));
 }
 
-/** Returns the commands of the table that only read, without `-w`, because a live view does not end. */
+/**
+ * Returns the commands of section "Inspect and control" that only read. Removes `-w`, because a live view does not end.
+ */
 function questions(machine: string): string[] {
   const told = [...textOf("Inspect and control").matchAll(/`(ostler (?:status|explain|plan|history|logs) [^`]+)`/g)];
   const commands = told.map(([, command = ""]) => command.replace(/ -w$/, "").replace("pool-7d9f4-x2lqv", machine));
@@ -33,7 +35,10 @@ function questions(machine: string): string[] {
   return commands;
 }
 
-/** Returns the commands of a section's shell blocks, in order; those of the quick start would run this very test. */
+/**
+ * Returns the commands of a section's shell blocks, in order. Not for the quick start, whose `task test` would run this
+ * very test.
+ */
 function commandsOf(section: string): string[] {
   const text = textOf(section);
   const blocks = [...text.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
@@ -51,7 +56,7 @@ testInWorld(
     await t.step("the documented commands for a running rollout succeed", () => operate(world, commands));
     await world.remove(poolPath("pool"));
     await world.until("the pool to go", async () => (await world.get(poolPath("pool"))) === undefined, 120);
-    await t.step("the command for a halted rollout continues it", () => goesOn(world));
+    await t.step("the documented command continues a halted rollout", () => goesOn(world));
   },
 );
 
@@ -95,7 +100,8 @@ function split(commands: string[]): [string[], string[]] {
   return [commands.slice(0, first), commands.slice(first)];
 }
 
-// A start by hand needs a pool whose last run has ended; a cancellation needs a running one.
+// Runs a command in the state that it needs: a command that cancels during a rollout, all others when the last run of
+// the pool has ended.
 async function runWhenIdle(world: World, command: string): Promise<void> {
   const handle = world.temporal.workflow.getHandle("machine-deployment/kube-system/pool");
   if (command.includes(" cancel ")) {
@@ -116,7 +122,7 @@ async function run(world: World, command: string): Promise<void> {
   const { temporal, tctl, kubectl } = world.tools;
   const folder = join(world.site.stack.directory, "bin");
   await mkdir(folder, { recursive: true });
-  await symlink(pluginPath, join(folder, "ostler")).catch(() => undefined); // new since the last command
+  await symlink(pluginPath, join(folder, "ostler")).catch(() => undefined); // fails after the first command
   const env = {
     ...process.env,
     PATH: [folder, ...[temporal, tctl, kubectl].map((tool) => dirname(tool)), process.env["PATH"]].join(":"),

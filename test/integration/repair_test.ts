@@ -18,7 +18,7 @@ testInWorld("repair: replaces unhealthy machines by policy", {}, async (world, t
     "while two of three machines are unhealthy, no machine is replaced until one recovers",
     () => stopsAtTooMany(world),
   );
-  await t.step("a machine of a rolling pool is repaired too, within the budget", () => repairsRolling(world));
+  await t.step("an unhealthy machine of a rolling pool is replaced, within the budget", () => repairsRolling(world));
 });
 
 async function replacesNotReady(world: World): Promise<void> {

@@ -91,7 +91,8 @@ Deno.test("CRDs of the Constellation node operator: its objects and statuses are
     const released = { stage: "Workers", digest: "d" };
     await rejects(writeStatus(api, bare, { ...ours, released }), /status\.budget: Required value/);
     await applyObjects(kubeconfig, definitions);
-    // A changed CRD is served a moment later: until then the status lacks required fields.
+    // The API server uses a changed CRD a moment later: until then it refuses the status, because required fields are
+    // missing.
     await t.step("a status with only Ostler's fields is accepted", async () => {
       const write = (): Promise<void> => writeStatus(api, bare, { ...ours, released });
       await waitUntil(write, { what: "our status", timeoutMs: 20_000 });
@@ -114,13 +115,13 @@ Deno.test("CRDs of the Constellation node operator: its objects and statuses are
   });
 });
 
-Deno.test("CRD of a NodeVersion: accepts the certificates of a real API server in its status, with condition and Event, and their removal", async () => {
+Deno.test("CRD of a NodeVersion: accepts the certificates of a real API server in the status, with a condition and an Event, and the removal of certificates and condition", async () => {
   await withApi(async ({ api, kubeconfig, apiServer }) => {
     await applyObjects(kubeconfig, definitions);
     const version = { apiVersion: "update.edgeless.systems/v1alpha1", kind: "NodeVersion", metadata: { name: "v" } };
     const write = (): Promise<void> => store(api, { ...version, spec: {} });
     await waitUntil(write, { what: "the NodeVersion", timeoutMs: 20_000 });
-    // Nothing serves the kubelet's port.
+    // The kubelet's port is replaced by port 1, where no server listens; all other ports by the port of the API server.
     const cluster = openCluster(connectKube(loadKubeConfig(kubeconfig)), {
       readServed: ({ port }) => readServed({ host: "127.0.0.1", port: port === 10250 ? 1 : apiServer.port }),
     });

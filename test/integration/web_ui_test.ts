@@ -45,7 +45,7 @@ Deno.test({
     await inSharedWorld({ seed: 11, script: { faults } }, async (world) => {
       const browser = await Browser.open();
       try {
-        await t.step(`screenshots are in "${browser.folder}"`, () => create(world));
+        await t.step(`creates a pool; screenshots of it are stored in "${browser.folder}"`, () => create(world));
         for (const [what, look] of pages) {
           // Each page is read in the state that the previous step created, so a failed step ends the test.
           if (!await t.step(what, () => look(world, browser))) break;
@@ -71,7 +71,8 @@ async function running(world: World, browser: Browser): Promise<void> {
   await world.patch(`${budgets}/web`, { spec: { minAvailable: 3 } });
   await world.until("three pods Running", () => areRunning(world));
   await world.patch(poolPath("pool"), rollTo("1.36.1"));
-  // Each load of the page keeps a core busy for seconds, so the page is opened once it can be complete.
+  // Each load of the page keeps a core busy for seconds, so the page is opened only when it can show everything that is
+  // expected.
   await world.until(
     "the blocked drain",
     async () => (await world.status("pool"))?.underway?.some(({ blockers = [] }) => blockers.length > 0),

@@ -26,7 +26,8 @@ machineTest(
       const { debian, ubuntu } = await orderMachines(world, host);
       await orderWithoutPackage(await openScene(world, host));
       const processes = Promise.all([watchProcesses(debian), watchProcesses(ubuntu)]);
-      // an error is reported where `processes` is awaited; an earlier failure of the test counts first
+      // Prevents an unhandled rejection if the test fails earlier; `processes` is awaited below, and reports its error
+      // there.
       processes.catch(() => {});
       const machines = [debian, ubuntu];
       for (const { pool } of machines) {
@@ -80,7 +81,7 @@ machineTest(
         await saysWhy(stuck, "noPackage");
         await isGivenUp(stuck, "noPackage");
       });
-      await t.step("the machine is deleted with its order, and its token with the pool", async () => {
+      await t.step("the machine and the order of a deleted pool are deleted, and its token is refused", async () => {
         await Promise.all(machines.map(checkEnd));
       });
     });

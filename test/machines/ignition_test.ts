@@ -79,7 +79,7 @@ async function until(machine: MachineContainer, command: string): Promise<void> 
   assert.equal(exitCode, 0, `Failed for a minute: ${command}: ${stdout}${stderr}`);
 }
 
-/** Lets Ignition run once more, as the first phase of osp-flatcar does it. */
+/** Reboots the machine so that Ignition runs once more, with this config, as the first phase of osp-flatcar does it. */
 async function bootAgainWith(machine: MachineContainer, config: Spec3): Promise<void> {
   await machine.write("/oem/config.ign", JSON.stringify(config));
   await machine.run(["sh", "-c", "touch /boot/flatcar/first_boot && rm /etc/machine-id"]);
@@ -103,7 +103,7 @@ machineTest(
         await until(machine, "grep -qs 'try 1 of' /run/ostler/setup.errors");
         await assertBrought(machine, provisioning);
       });
-      await t.step("Ignition creates all other parts of a profile", async () => {
+      await t.step("Ignition creates every kind of part that does not depend on Flatcar", async () => {
         const every = asSpec3(userDataOfEveryKind("2.3.0"));
         const other = await ground.boot("every-1", JSON.stringify(every));
         await until(other, "systemctl is-active --quiet written.service && test -e /run/drop-in");

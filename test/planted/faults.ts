@@ -203,7 +203,7 @@ const marks: Fault[] = [
     to: "keys.filter((key) => machine.metadata.annotations?.[key] !== undefined);",
     caughtBy: {
       file: "test/unit/activities/backends/machine_controller/holds_test.ts",
-      filter: "admitMachine: removes only our hold",
+      filter: "admitMachine: removes only Ostler's hold",
     },
   },
   {
@@ -238,7 +238,8 @@ const changes: Fault[] = [
     to: "if (template) return unlabelled(deployment.spec.template ?? {});",
     caughtBy: {
       file: "test/unit/activities/backends/machine_controller/last_good_test.ts",
-      filter: "restoreLastGood: restores the whole template of the good set, without the label of machine-controller",
+      filter:
+        "restoreLastGood: restores the whole template of the last good MachineSet, without the label that machine-controller adds",
     },
   },
   {
@@ -248,7 +249,7 @@ const changes: Fault[] = [
     to: "if (rendered.digest !== (configDigest ?? rendered.digest)) {",
     caughtBy: {
       file: "test/unit/activities/config/publish_config_test.ts",
-      filter: "publishConfig: leaves newer artefacts alone",
+      filter: "publishConfig: writes nothing for a revision that the MachineDeployment no longer has",
     },
   },
 ];
@@ -343,7 +344,7 @@ const groups: Fault[] = [
     to: "if (number === undefined) {",
     caughtBy: {
       file: "test/unit/activities/backends/scaling_group/papers_test.ts",
-      filter: "numbers: an order with a used number is moot, and does not reach the cloud",
+      filter: "numbers: an order with a used number fails as MachineGone, and does not reach the cloud",
     },
   },
   {
@@ -372,6 +373,7 @@ const groups: Fault[] = [
     file: "activities/backends/scaling_group/removals.ts",
     from: `    if (instance) await leaveEtcd(kube, seen, instance);
   }
+  if (instance) await ensureGroupNamed(kube, seen, { instance, groupId });
   return await driver.remove({ group: groupId, providerId, shrinks });`,
     to: `  }
   const state = await driver.remove({ group: groupId, providerId, shrinks });

@@ -35,7 +35,7 @@ function renderOf(engine: GoEngine): Render {
   };
 }
 
-/** Runs a story with a new engine that has other limits and has rendered nothing yet. */
+/** Runs a story with a new engine that has these limits, and has rendered nothing yet. */
 async function withEngine(story: (render: Render) => Promise<void>, limits: Partial<PoolLimits>): Promise<void> {
   const engine = new GoEngine(limits);
   try {
@@ -58,7 +58,7 @@ Deno.test("GoEngine: renders the files of a phase in order and names the one tha
   });
 });
 
-Deno.test("GoEngine: names the snippet that fails, both on execution and when its output is parsed", async () => {
+Deno.test("GoEngine: names the snippet that does not parse or execute, and the file if the output of a snippet does not parse", async () => {
   const fault = (snippet: string): Promise<string> =>
     faultOf(render(`{{ template "s" }}`, { snippets: { s: snippet } }));
   assert.equal(await fault("{{ if }}"), `snippet "s": template: s:1: missing value for if`);
@@ -111,7 +111,7 @@ Deno.test("GoEngine: returns equal text for equal input, even from functions tha
   assert.equal(await renderElsewhere(template, { data }), first);
 });
 
-/** All random functions of sprig, except slow keys. */
+/** All random functions of sprig, except the creation of RSA keys, which is slow. */
 const byChance = [
   `uuidv4`,
   ...["randAlphaNum 20", "randAlpha 20", "randNumeric 20", "randAscii 20", "randBytes 20", "randInt 0 1000000000"],
@@ -119,7 +119,7 @@ const byChance = [
   ...[`genPrivateKey "ecdsa"`, `genPrivateKey "ed25519"`],
 ];
 
-Deno.test("GoEngine: returns other random text for each seed, which templates cannot read", async () => {
+Deno.test("GoEngine: returns different random text for each seed, and lets no template read the seed", async () => {
   for (const call of byChance) {
     const texts = ["one", "two", "one"].map((Seed) => render(`{{ ${call} }}`, { data: { Seed } }));
     const [first, second, again] = await Promise.all(texts);
@@ -142,7 +142,7 @@ Deno.test("GoEngine: returns keys and values of a map in order", async () => {
   assert.equal(await render(`{{ keys (dict "z" 1) (dict "a" 1) (dict) }}`), "[z a]");
 });
 
-Deno.test("GoEngine: returns the same private keys again, and they can sign", async () => {
+Deno.test("GoEngine: returns equal private keys for equal templates, and the keys can sign", async () => {
   const kinds = { rsa: "RSA ", "": "RSA ", ecdsa: "EC ", ed25519: "" };
   const first: string[] = [];
   for (const kind of Object.keys(kinds)) first.push(await render(`{{ genPrivateKey "${kind}" }}`));
@@ -157,10 +157,10 @@ Deno.test("GoEngine: returns the same private keys again, and they can sign", as
   assert.equal(first[0], first[1]);
   assert.notEqual(await render(`{{ genPrivateKey "ecdsa" }}`, { path: "/else" }), first[2]);
   const [one, two] = (await render(`{{ genPrivateKey "ecdsa" }}|{{ genPrivateKey "ecdsa" }}`)).split("|");
-  assert.ok(one === first[2] && two !== one, "Expected two equal keys in one template");
+  assert.ok(one === first[2] && two !== one, "Expected two different keys in one template");
   await Promise.all(byChance.map((call) => renderElsewhere(`another {{ ${call} }}`)));
   for (const [index, kind] of Object.keys(kinds).entries()) {
-    // The type "" is RSA, whose key is compared above.
+    // The type "" also means RSA, and its key equals the RSA key above.
     if (kind !== "") assert.equal(await renderElsewhere(`{{ genPrivateKey "${kind}" }}`), first[index]);
   }
 });
@@ -177,7 +177,7 @@ Deno.test("GoEngine: returns the random text of earlier versions, so that an upd
   assert.equal(await digestOf(`genPrivateKey "ed25519"`), "33bfd4404dd3");
 });
 
-Deno.test("GoEngine: refuses unknown or obsolete types of keys", async () => {
+Deno.test("GoEngine: creates no key of an unknown type, and refuses the obsolete type DSA", async () => {
   assert.equal(await render(`{{ genPrivateKey "rot13" }}`), "Unknown type rot13");
   assert.match(await faultOf(render(`{{ genPrivateKey "dsa" }}`)), /DSA keys are not made any more/);
 });
@@ -235,7 +235,7 @@ Deno.test("GoEngine: describes invalid data of templates", async () => {
   );
 });
 
-Deno.test("GoEngine: stops an endless template, while others continue", () =>
+Deno.test("GoEngine: stops an endless template, and renders other templates meanwhile", () =>
   withEngine(async (render) => {
     const endless = faultOf(render(`{{ range until 100000 }}{{ range until 100000 }}{{ end }}{{ end }}`));
     const order: string[] = [];

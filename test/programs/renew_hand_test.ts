@@ -60,7 +60,7 @@ Deno.test("renewal hand: renews all certificates, restarts each static pod once,
   }
 });
 
-Deno.test("renewal hand: renews again after an hour, and replaces its mark in the manifests", async () => {
+Deno.test("renewal hand: renews again if the last renewal is more than an hour old, and replaces its annotation in the manifests", async () => {
   await using scene = await begin();
   const { host, pods } = scene;
   await host.renew();
@@ -87,7 +87,7 @@ Deno.test("renewal hand: outlives its pod, and the next pod with the same order 
   equal((await host.lines("started")).length, 1);
 });
 
-Deno.test("renewal hand: after a crash between two restarts, the next order does the remaining restarts, and repeats nothing", async () => {
+Deno.test("renewal hand: after a failed restart of a static pod, the next order does the remaining restarts, and repeats nothing", async () => {
   await using scene = await begin();
   const { host, pods } = scene;
   pods.broken.add("etcd");
@@ -145,7 +145,7 @@ Deno.test("renewal hand: uses an installed kubeadm of the control plane's minor 
   equal((await host.renew({ version: "v1.36.4" }))?.outcome, "Done");
 });
 
-Deno.test("renewal hand: changes nothing on a node with manifests of another form, or without a control plane", async () => {
+Deno.test("renewal hand: changes nothing on a node with manifests of an unexpected form, or without a control plane", async () => {
   await using scene = await begin();
   const { host, pods } = scene;
   const path = pods.manifest("kube-scheduler");

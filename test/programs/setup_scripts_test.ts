@@ -208,7 +208,7 @@ Deno.test("fault E15: phase two: starts the kubelet only once containerd listens
   );
 });
 
-Deno.test("fault E15: phase two: the boot report keeps a cause that repeated until another cause repeats", async () => {
+Deno.test("fault E15: phase two: a cause that has occurred twice stays in the boot report until another cause has occurred twice", async () => {
   await using sandbox = await machine("osp-debian", { provider: { operatingSystem: "debian" } });
   await using first = await BootSandbox.create("osp-debian", "bootstrap", renderFacts());
   const runPhase = await first.read("/opt/bin/run-phase") ?? "";
@@ -294,7 +294,7 @@ Deno.test("phase two: enables IPv6 on the connection of the default route if the
   }
 });
 
-Deno.test("node-address: finds addresses of both families in order, the name and the resolvers", async () => {
+Deno.test("node-address: finds the node's addresses in the order of ipFamily, its hostname, and its DNS resolvers", async () => {
   const network = { ipFamily: "IPv6+IPv4" };
   await using sandbox = await BootSandbox.create("osp-ubuntu", "provisioning", renderFacts({ provider: { network } }));
   const route = "203.0.113.7 via 192.0.2.1 dev eth0 src $source uid 0";

@@ -100,7 +100,7 @@ Deno.test("Supervisor: rejects a start at its deadline with the probe's reason, 
   assert.equal(scene.supervisor.get("slow").isRunning, false);
 });
 
-Deno.test("Supervisor: cancels a start when its signal aborts", async () => {
+Deno.test("Supervisor: cancels the start of a process when the AbortSignal of the start aborts", async () => {
   await using scene = await given();
   const abort = new AbortController();
   const probe = () => {
@@ -125,7 +125,7 @@ Deno.test("Supervisor: reports an unexpected exit of a ready process by callback
   assert.match(crash.message, /up web/);
 });
 
-Deno.test("Supervisor: restarts a process after an unexpected exit with one line, and reports no crash", async () => {
+Deno.test("Supervisor: restarts a process after an unexpected exit, and reports the restart in one line and not as a crash", async () => {
   const [crashes, lines]: [Error[], string[]] = [[], []];
   await using scene = await given({
     onCrash: (crash) => crashes.push(crash),
@@ -180,7 +180,7 @@ Deno.test("SupervisedProcess.stop: ends the child processes as well", async () =
   await waitUntil(() => isAlive(inner) ? never() : Promise.resolve(), { what: "the child gone", timeoutMs: 10_000 });
 });
 
-Deno.test("Supervisor: refuses a second process with a running name, and any start after its stop", async () => {
+Deno.test("Supervisor: refuses to start a process while one of the same name runs, and any process after the supervisor was stopped", async () => {
   await using scene = await given();
   await scene.supervisor.start(scene.spec("web"));
   await assert.rejects(

@@ -56,7 +56,7 @@ Deno.test("upgrade hand: refuses Apply, Node and Kubelet with NotFetched before 
   deepEqual([await host.kubeadmCalls(), await host.lines("restarts"), await host.lines("started")], [[], [], []]);
 });
 
-Deno.test("upgrade hand: refuses content with another hash, and keeps and runs none of it", async () => {
+Deno.test("upgrade hand: refuses content whose hash differs from the ordered one, and keeps and runs none of the content", async () => {
   await using host = await FakeUpgradeHost.make();
   host.serving = "other content";
   for (const verb of ["Plan", "Fetch"] as const) {
@@ -132,7 +132,7 @@ Deno.test("upgrade hand: downloads a file again from its start if the server can
   }
 });
 
-Deno.test("upgrade hand: removes components with other hashes once it has fetched those of its order", async () => {
+Deno.test("upgrade hand: removes the components of earlier orders once it has fetched those of the current order", async () => {
   await using host = await FakeUpgradeHost.make();
   await done(host, "Fetch");
   const before = host.components().map(({ hash }) => hash.slice("sha256:".length));
@@ -170,7 +170,7 @@ for (const verb of ["Apply", "Node"] as const) {
   });
 }
 
-Deno.test("upgrade hand: another order waits until the kubeadm of an earlier one has ended", async () => {
+Deno.test("upgrade hand: an order waits until the kubeadm of an earlier order has ended", async () => {
   await using host = await FakeUpgradeHost.make();
   await done(host, "Fetch");
   await host.put("takes_long", "");
@@ -188,7 +188,7 @@ Deno.test("upgrade hand: does not begin while a person runs kubeadm", async () =
   deepEqual(await host.kubeadmCalls(), []);
 });
 
-Deno.test("upgrade hand: reports why kubeadm refuses, without tokens, and tries again for another order", async () => {
+Deno.test("upgrade hand: reports why kubeadm refuses, without tokens, and runs kubeadm again for a later order", async () => {
   await using host = await FakeUpgradeHost.make();
   await done(host, "Fetch");
   await host.put("refuses", 'the "CoreDNSMigration" check failed: token "abcdef.0123456789abcdef" \u001b[31m\\"x"\n');
@@ -205,7 +205,7 @@ Deno.test("upgrade hand: reports why kubeadm refuses, without tokens, and tries 
   await done(host, "Apply");
 });
 
-Deno.test("upgrade hand: a power failure in the middle of Apply is completed by Apply, also if Node is ordered", async () => {
+Deno.test("upgrade hand: an Apply that a power failure interrupted is completed by `kubeadm upgrade apply`, also if the next order is Node", async () => {
   for (const verb of ["Apply", "Node"] as const) {
     await using host = await FakeUpgradeHost.make();
     await done(host, "Fetch");
@@ -218,7 +218,7 @@ Deno.test("upgrade hand: a power failure in the middle of Apply is completed by 
   }
 });
 
-Deno.test("upgrade hand: an Apply that failed after kubeadm recorded the version is completed by Apply when Node is ordered", async () => {
+Deno.test("upgrade hand: an Apply that failed after kubeadm recorded the version is completed by `kubeadm upgrade apply`, although the next order is Node", async () => {
   await using host = await FakeUpgradeHost.make();
   await done(host, "Fetch");
   await host.put("fails_late", "");
@@ -228,7 +228,7 @@ Deno.test("upgrade hand: an Apply that failed after kubeadm recorded the version
   deepEqual(await host.kubeadmCalls(), Array(2).fill(`upgrade apply ${wanted} --yes`));
 });
 
-Deno.test("upgrade hand: ignores no preflight errors but those of the machine's own settings", async () => {
+Deno.test("upgrade hand: ignores preflight errors only as far as the machine's own kubeadm-upgrade.yaml defines", async () => {
   await using host = await FakeUpgradeHost.make();
   await done(host, "Fetch");
   await host.put("root/etc/kubernetes/kubeadm-upgrade.yaml", "kind: UpgradeConfiguration\n");

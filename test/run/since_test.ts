@@ -80,7 +80,7 @@ Deno.test("affected: selects the users of a changed or deleted file that is read
   deepEqual(selected(affected(small, ["deploy/crds/pools.yaml"], graph)).run, ["test/integration/world_test.ts"]);
 });
 
-Deno.test("affected: selects a changed test alone", () => {
+Deno.test("affected: selects no other test file for a change of a test file", () => {
   const [changed = ""] = small.integration;
   deepEqual(selected(affected(small, [changed], graph)), { run: [changed], leftOut: [] });
 });
@@ -132,7 +132,7 @@ Deno.test("changedFiles: rejects a revision that git does not know", async () =>
 });
 
 Deno.test({
-  name: "affected: selects few of this repository's tests for a change in one room",
+  name: "affected: selects few of this repository's tests for a change in one top-level folder",
   // Only git knows which files belong to a checkout.
   ignore: !existsSync(join(root, ".git")),
   fn: async () => {

@@ -16,7 +16,7 @@ export const carriedNow: CarriedState = {
   target: {
     change: "s2",
     template: "t2",
-    stamped: false,
+    stamped: "0123456789abcdef",
     startedAt: 1000,
     startedFor: "g7",
     begun: { templateHash: "t2", configDigest: "d2" },
@@ -46,7 +46,7 @@ export const carriedNow: CarriedState = {
     lately: {},
   },
   records: { joins: [join], replacements: [replacement], replaced: 7 },
-  slots: { held: ["b"] },
+  slots: { held: ["b"], isUnanswered: true },
   memory: {
     recalled: true,
     quarantine: [bad],

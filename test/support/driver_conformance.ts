@@ -18,7 +18,7 @@ export interface Truth {
   templates: number;
 }
 
-/** A cloud with one group, and its driver; the fields are the actual state. */
+/** A cloud with one group, its driver, and functions that read and change the actual state of the cloud. */
 export interface CloudUnderTest extends AsyncDisposable {
   driver: Driver;
   /** ID of the group, of 2 instances with at most 4, that boots "image-1". */
@@ -58,7 +58,7 @@ export function conforms(title: string, open: Open): void {
   };
   for (const verb of Object.keys(verbs) as (keyof typeof verbs)[]) {
     for (const fault of befalls) {
-      test(`K22 ${verb}: has its effect once when repeated, ${fault} at every call`, (cloud) =>
+      test(`K22 ${verb}: has its effect once when it is repeated after ${fault} at each of its calls`, (cloud) =>
         interrupted(cloud, verb, fault));
     }
   }
@@ -98,7 +98,8 @@ const verbs = {
   remove: async ({ driver, group }: CloudUnderTest): Promise<void> => {
     const [first] = await alive(driver, group);
     ok(first);
-    // After a kill the driver would be called for the same instance again: the oldest instance, until it is deleted.
+    // After a kill, Ostler would call the driver for the same instance again: here the oldest one, until it is being
+    // deleted.
     if ((await alive(driver, group)).length < 2) return;
     await driver.remove({ group, providerId: first.providerId, shrinks: true });
   },
@@ -166,7 +167,7 @@ async function seesLate(cloud: CloudUnderTest): Promise<void> {
   equal(await driver.instance(providerId), undefined);
   const again = await driver.order({ group, token: "t" });
   ok(again.outcome === "Ordered");
-  // The creation time may differ: only a client that has seen the instance knows it.
+  // `since` may differ: only a client that has seen the instance knows its creation time.
   deepEqual(again.instance, { ...first.instance, since: again.instance.since });
   deepEqual([(await truth()).size, (await truth()).alive], [3, 3]);
   await show();
@@ -196,7 +197,7 @@ async function hasNoRoom({ driver, group, truth }: CloudUnderTest): Promise<void
 }
 
 async function refusesTooLong({ driver, group, truth, calls }: CloudUnderTest): Promise<void> {
-  // A driver that accepts any token returns no limit.
+  // A driver without `checkToken` accepts any token.
   if (!driver.checkToken) return;
   const order = { group, token: `${"a".repeat(300)}-new-1` };
   const refused = { type: "CloudRefused", nonRetryable: true };

@@ -42,15 +42,15 @@ export function desiredOf(pool: FakePool): DesiredState {
 }
 
 /**
- * Returns a digest of everything a machine boots with, without the digest itself, which may be stamped into the
- * template.
+ * Returns a digest of everything that a machine boots with, except for the template's stamp, which is computed from
+ * this digest.
  */
 export function digestOf({ template, profileVersion }: FakePool): string {
   const { image, kubelet } = template;
   return Buffer.from(`${image} ${kubelet}/${profileVersion}`).toString("hex");
 }
 
-/** Publishes for the current revision. */
+/** Publishes the config for the current revision; fails if the given revision or digest is outdated. */
 export function publish(
   pool: FakePool,
   { revision, configDigest = digestOf(pool) }: { revision: string; configDigest?: string },
@@ -96,11 +96,15 @@ function lifeOf({ renewAt }: FakePool): { renewAt: string; expiresAt: string } {
   return { renewAt: new Date(renewAt).toISOString(), expiresAt: new Date(renewAt + 57_600_000).toISOString() };
 }
 
-/** Restores the template of the last good machines; fails if the MachineSet of that template was deleted. */
-export function restoreLastGood(pool: FakePool): { changed: boolean } {
+/**
+ * Restores the template of the last good machines, unless another template than the bad one is desired by now; fails if
+ * the MachineSet of the last good template was deleted.
+ */
+export function restoreLastGood(pool: FakePool, { bad }: { bad?: { templateHash: string } }): { changed: boolean } {
   const { lastGood } = pool.rollout;
   const good = pool.sets.find(({ hash }) => hash === lastGood?.templateHash);
   if (!good) throw failure("LastGoodMissing", "Failed to roll back: no MachineSet has the last good template");
+  if (bad && ![bad.templateHash, good.hash].includes(hashOf(pool.template))) return { changed: false };
   const goodProfile = Number(/-p(\d+)$/.exec(lastGood?.specHash ?? "")?.[1] ?? 1);
   const isThere = hashOf(pool.template) === good.hash && pool.profileVersion === goodProfile;
   if (isThere) return { changed: false };
@@ -111,19 +115,19 @@ export function restoreLastGood(pool: FakePool): { changed: boolean } {
   return { changed: true };
 }
 
-/** Writes a digest of the order into the template; a second call changes nothing. */
+/** Stamps the template with a digest of the given template hash and config digest; a second call changes nothing. */
 export function stampTemplate(pool: FakePool, order: Omit<TemplateStamp, "pool">): string {
   const stamp = createHash("sha256").update(`${order.templateHash} ${order.configDigest}`).digest("hex").slice(0, 16);
   if (pool.template.stamp !== stamp) pool.change({ stamp });
   return stamp;
 }
 
-/** Returns the outcome of a new image with `onImageChange: InPlace`, which the test sets on the pool. */
+/** Returns the outcome that the test has set for a new image with `onImageChange: InPlace`. */
 export function keepMachines(pool: FakePool): Keeping {
   return pool.keeping();
 }
 
-/** Returns the plan of the real planner, bounded like the real activity. */
+/** Returns the plan of the real planner, with a limited number of machines per wave, as the real activity does. */
 export function planOf(pool: FakePool, { templateHash }: { templateHash?: string }): RolloutPlan {
   const seen = desiredOf(pool);
   if (seen.state !== "Present" || (templateHash !== undefined && seen.desired.templateHash !== templateHash)) {

@@ -1,6 +1,7 @@
 /** Kubernetes, Temporal and a clock in memory, around the `ostler` command. */
 import type { Cluster } from "../../activities/cluster.ts";
-import type { CommandName, Order, Step } from "../../cli/connect/engine.ts";
+import type { CommandName, Engine, Order, Step } from "../../cli/connect/engine.ts";
+import type { Home } from "../../cli/connect/home.ts";
 import type { ConnectOptions, World } from "../../cli/connect/world.ts";
 import { runProgram } from "../../cli/program.ts";
 import type { Terminal } from "../../cli/terminal.ts";
@@ -22,11 +23,16 @@ export class FakeWorld {
   /** Returns the answer of a rollout to a command; may throw the refusal. */
   answer: (order: Order) => string = ({ name }) => `${name} it is`;
   progress: Progress | undefined;
-  /** The plan that a worker returns, and the pools for which it was requested. */
+  /** The plan that a worker returns; `planned` has the pools for which a plan was requested. */
   plan: RolloutPlan | undefined;
   planned: PoolRef[] = [];
   steps: Step[] = [];
-  /** The result that a worker returns for an image, and the images for which it was requested. */
+  /** The installation of Ostler that serves the cluster; the UID of the cluster cannot be read. */
+  home: Home = {
+    ...{ owner: "Unknown", taskQueue: "ostler" },
+    schedule: 'Schedule "renew-credentials" in Temporal\'s namespace "default"',
+  };
+  /** The result that a worker returns for an image; `judged` has the images for which a result was requested. */
   verdict: ImageOutcome | undefined;
   judged: string[] = [];
   /** Runs at each pause of the command, for which no real time passes. */
@@ -62,7 +68,8 @@ export class FakeWorld {
   }
 
   #world({ as, temporalNamespace = "default", cluster = "" }: ConnectOptions): World {
-    const engine = {
+    const engine: Engine = {
+      home: () => Promise.resolve(this.home),
       send: (order: Order) => {
         this.sent.push(order);
         const message = this.answer(order);
@@ -85,7 +92,10 @@ export class FakeWorld {
     const whoAmI = (): Promise<string> => Promise.resolve("ada");
     return {
       cluster: () =>
-        Promise.resolve({ kube: this.#clients(), server: "https://kube.test", namespace: "fleet", whoAmI }),
+        Promise.resolve({
+          ...(cluster === "" ? {} : { name: cluster }),
+          ...{ kube: this.#clients(), server: "https://kube.test", namespace: "fleet", whoAmI },
+        }),
       engine: () => this.unreachable ? Promise.reject(this.unreachable) : Promise.resolve(engine),
       server: () =>
         this.unreachable ? Promise.reject(this.unreachable) : Promise.resolve({
@@ -104,7 +114,7 @@ export class FakeWorld {
     };
   }
 
-  /** Puts a pool with this Rollout in place. */
+  /** Stores a MachineDeployment, and its Rollout with this status unless `status` is undefined. */
   putPool(status: object | undefined, { name = "pool", labels = {}, generation = 1 } = {}): void {
     const place = { namespace: "fleet", name };
     this.kube.put(

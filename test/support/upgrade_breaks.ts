@@ -1,8 +1,8 @@
-/** Finds the breaks of an update from one set of manifests to another, for users of the first one. */
+/** Finds what an update from one set of manifests to another would break for users of the first set. */
 import { isDeepStrictEqual } from "node:util";
 import type { ManifestObject } from "../../deploy/local/stack/resource_paths.ts";
 
-/** A schema of OpenAPI, with the fields that are checked. */
+/** An OpenAPI schema, reduced to the fields that this check compares. */
 interface Schema {
   type?: string;
   properties?: Record<string, Schema>;
@@ -10,7 +10,18 @@ interface Schema {
   additionalProperties?: Schema | boolean;
   required?: string[];
   enum?: unknown[];
+  pattern?: string;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
 }
+
+/** Limits of a schema; a lower limit may only fall, and an upper one only rise. */
+const lower = ["minimum", "minLength", "minItems"] as const;
+const upper = ["maximum", "maxLength", "maxItems"] as const;
 
 interface Version {
   name: string;
@@ -35,8 +46,9 @@ const immutable: Readonly<Record<string, string[][]>> = {
 };
 
 /**
- * Returns each break as one line. A removed object remains where manifests are applied, or is deleted together with the
- * objects that it owns, so the upgrade notes must name it. A removed object that `notes` name is not a break.
+ * Returns each break as one line. An object that `after` lacks remains where manifests are applied, or is deleted
+ * together with the objects that it owns. It is a break unless `notes` contain its name, because the upgrade notes must
+ * name it.
  */
 export function upgradeBreaks(
   before: readonly ManifestObject[],
@@ -47,7 +59,8 @@ export function upgradeBreaks(
   return before.flatMap((object) => {
     const next = now.get(nameOf(object));
     if (next !== undefined) return [...fixedIn(object, next), ...schemaBreaks(object, next)];
-    // A removed Job is not a break, because it runs only once, and a Job with other work has another name.
+    // A removed Job is not a break: a Job runs only once, and the Job of a later release has another name if it does
+    // something else.
     const isTold = object.kind === "Job" || notes.includes(object.metadata.name);
     return isTold ? [] : [`${nameOf(object)} is gone, and CHANGELOG.md does not say so`];
   });
@@ -91,6 +104,13 @@ function fieldBreaks(about: string, before: Schema, after: Schema): string[] {
   breaks.push(...asked.map((name) => `${about}.${name} is required now`));
   const refused = after.enum === undefined ? [] : (before.enum ?? []).filter((value) => !after.enum?.includes(value));
   breaks.push(...refused.map((value) => `${about} may no longer be "${value}"`));
+  if (after.enum !== undefined && before.enum === undefined) breaks.push(`${about} may no longer have any value`);
+  if (after.pattern !== undefined && after.pattern !== before.pattern) breaks.push(`${about} has another pattern`);
+  const tightened = [
+    ...lower.filter((limit) => (after[limit] ?? -Infinity) > (before[limit] ?? -Infinity)),
+    ...upper.filter((limit) => (after[limit] ?? Infinity) < (before[limit] ?? Infinity)),
+  ];
+  breaks.push(...tightened.map((limit) => `${about} has the tighter limit ${limit} ${after[limit]}`));
   for (const [name, inner] of Object.entries(before.properties ?? {})) {
     const next = after.properties?.[name];
     breaks.push(...next ? fieldBreaks(`${about}.${name}`, inner, next) : [`${about}.${name} is gone`]);

@@ -68,7 +68,7 @@ Deno.test("DIFFERENCES: lists each difference from Operating System Manager that
   assert.deepEqual(told, Object.values(listed).map(({ ours, reason }) => [ours, reason]));
 });
 
-Deno.test("docs/how-to/operate.md: its commands have the namespace that they need", () => {
+Deno.test("docs/how-to/operate.md: each command has a namespace, unless it needs none", () => {
   const table = sectionOf("Inspect and control").split("\n").filter((line) => line.startsWith("| "));
   const commands = table.flatMap((line) => [...line.matchAll(/`(ostler [^`]+)`/g)].map(([, command = ""]) => command));
   assert.ok(commands.length >= 12, commands.join("\n"));

@@ -46,7 +46,7 @@ Deno.test("chart: kubectl apply -k and helm install have the same objects", asyn
 /** The kustomization for a Kubernetes version without MutatingAdmissionPolicy. */
 const before136 = join(plainFolder, "../overlays/before_1.36");
 
-Deno.test("chart: before Kubernetes 1.36 chart and manifests have the webhook instead of a MutatingAdmissionPolicy, which such a server would refuse", async () => {
+Deno.test("chart: before Kubernetes 1.36 chart and manifests have the webhook instead of a MutatingAdmissionPolicy, which the older API server would refuse", async () => {
   const rendered = await chartObjects({ helm, set: ["namespaces.own=true"], kubeVersion: "1.33.0" });
   deepEqual(byName(rendered), byName(await kustomized(before136)));
   deepEqual(rendered.filter(({ kind }) => kind.startsWith("MutatingAdmission")), []);
@@ -206,7 +206,8 @@ Deno.test("chart: refuses unknown values by name", async () => {
 
 Deno.test("chart: passes every setting to every process in an environment variable", async () => {
   const rows = [NodeSettings, ProcessSettings, OsmSettings].flatMap((shape) => settingRows(shape));
-  // A value that names a Secret, or an address with a port, is used in more places than the variable.
+  // Settings that name a Secret or an address need a valid value here, because the chart uses the value in more places
+  // than the variable.
   const values = rows.map(({ flag }) => ({ flag, value: flag.endsWith("-address") ? "0.0.0.0:1234" : `its/${flag}` }));
   const set = [...values.map(({ flag, value }) => `settings.${flag}=${value}`), "webhook.enabled=true"];
   const wanted = Object.fromEntries(rows.map(({ variable }, at) => [variable, values[at]?.value]));

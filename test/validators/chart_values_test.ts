@@ -33,7 +33,9 @@ function rolesIn(objects: readonly ManifestObject[], namespace: string): Role[] 
   return objects.filter(({ kind, metadata }) => kind === "Role" && metadata.namespace === namespace) as Role[];
 }
 
-/** Names of the variables of a process, including those from fields. */
+/**
+ * Returns the names of the OSTLER_ variables of a process, including those whose value comes from a field of the pod.
+ */
 function namesSetFor({ spec: { template } }: Deployment): string[] {
   return template.spec.containers[0].env.map(({ name }) => name).filter((name) => name.startsWith("OSTLER_"));
 }
@@ -107,7 +109,7 @@ Deno.test("chart: with an empty build ID neither workers nor KEDA's trigger have
   deepEqual(Object.keys(await triggerWith([])).filter((name) => fields.includes(name)), fields);
 });
 
-Deno.test("chart: a name that YAML reads as a number is the same for processes and for KEDA", async () => {
+Deno.test("chart: a build ID or name that YAML reads as a number is written as the same digits for processes and for KEDA", async () => {
   const settings = { "build-id": 20261122, cluster: 1000000, namespace: 77777777 };
   const objects = await objectsWith({ settings, worker: { autoscaling: { enabled: true } } });
   const { triggers: [{ metadata }] } = (objects.find(({ kind }) => kind === "ScaledObject") as ScaledObject).spec;
@@ -126,7 +128,7 @@ for (const namespace of ["kube-system", "default", "elsewhere"]) {
   });
 }
 
-Deno.test("chart: the controller may hold its lease in the configured namespace", async () => {
+Deno.test("chart: the controller has permission for its Lease in the namespace that system-namespace names", async () => {
   const set = ["settings.system-namespace=leases"];
   const objects = await chartObjects({ helm, set });
   deepEqual(rolesIn(objects, "leases").map(({ rules }) => rules), [
@@ -136,7 +138,7 @@ Deno.test("chart: the controller may hold its lease in the configured namespace"
   match(JSON.stringify(binding), /"name":"ostler-controller","namespace":"ostler-system"/);
 });
 
-Deno.test("chart: provider references in one namespace are one Role, however many entries name it", async () => {
+Deno.test("chart: provider references to one namespace become one Role, however many entries name that namespace", async () => {
   const providerReferences = [
     { namespace: "clouds", secrets: ["aws"] },
     { namespace: "others", configMaps: ["zones"] },
@@ -163,7 +165,7 @@ Deno.test("chart: the setup Job has another name whenever it would act different
   equal(setupJobIn(await chartObjects({ helm })), undefined);
 });
 
-Deno.test("chart: the setup Job may have its own credentials, which no process gets", async () => {
+Deno.test("chart: the setup Job may have credentials of its own, which no Deployment gets", async () => {
   const objects = await chartObjects({ helm, values: [everything] });
   const job = setupJobIn(objects);
   ok(job);
@@ -192,7 +194,10 @@ Deno.test("fault S3: controller and worker may have a Temporal credential each, 
   ok("TEMPORAL_API_KEY_PATH" in variablesOf(worker) && !("TEMPORAL_TLS_CLIENT_CERT_PATH" in variablesOf(worker)));
 });
 
-/** Renders the notes, which Helm prints only for an installation in a cluster, as a template of a copy of the chart. */
+/**
+ * Renders NOTES.txt of the chart. Helm prints the notes only when it installs into a cluster, so they are rendered as a
+ * template in a copy of the chart.
+ */
 async function notesWith(...set: string[]): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "ostler-notes-"));
   try {
@@ -252,7 +257,7 @@ Deno.test("chart: a setting that disables probes removes them and their port", a
   match(JSON.stringify(deployments["ostler-webhook"]), /"ports":\[\{"name":"https","containerPort":9443\}\]/);
 });
 
-Deno.test("chart: an address without a port has the default port, whatever its host ends in", async () => {
+Deno.test("chart: an address without a port gets the default port, even if the host name ends in a number", async () => {
   const set = ["settings.temporal-address=temporal-0", "networkPolicy.enabled=true"];
   const policies = (await chartObjects({ helm, set })).filter(({ kind }) => kind === "NetworkPolicy");
   match(JSON.stringify(policies.find(({ metadata }) => metadata.name === "ostler-temporal")), /"port":7233/);
@@ -281,7 +286,7 @@ Deno.test("chart: workers can connect to control planes only when the values nam
   const policies = (await chartObjects({ helm, set })).filter(({ kind }) => kind === "NetworkPolicy");
   const worker = policies.find(({ metadata }) => metadata.name === "ostler-worker") as { spec?: object } | undefined;
   deepEqual(Object.keys(worker?.spec ?? {}), ["podSelector", "policyTypes"]);
-  // The default allows the API server, and neither etcd nor a kubelet.
+  // By default no policy allows the ports of etcd and of the kubelet.
   ok(!/"port":(2379|10250)/.test(JSON.stringify(policies)));
 });
 

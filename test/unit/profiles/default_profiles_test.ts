@@ -20,7 +20,7 @@ import { airGap, factsFor } from "../../support/default_profile_facts.ts";
 import { type FactOverrides, renderFacts } from "../../support/render_facts.ts";
 
 interface Rendered {
-  /** A profile, a provider and a situation. */
+  /** Names the profile, the provider and the situation. */
   label: string;
   situation: string;
   spec: OsProfile;
@@ -46,8 +46,8 @@ const situations: Record<string, FactOverrides> = {
   "with a real CA": { cluster: { apiServer: "https://192.0.2.1:6443", caPem } },
 };
 
-// All configs of a profile are rendered together, because the engine has forgotten a profile when it renders the next
-// one.
+// All configs of one profile are rendered before those of the next profile, because the engine forgets a profile when
+// it renders another one.
 const rendered: Rendered[] = [];
 const shown = new Map<Rendered, OsConfig>();
 for (const { metadata, spec } of await defaultProfiles()) {
@@ -183,7 +183,7 @@ Deno.test("default profiles: their bootstrap user-data fits into the 16 KiB of a
   }
 });
 
-Deno.test("default profiles: a kubelet keeps its address on a dual-stack network unless an external provider sets it", () => {
+Deno.test("default profiles: the kubelet unit sets --node-ip on a dual-stack network, unless an external cloud provider sets the address", () => {
   const dual = rendered.filter(({ situation }) => situation.startsWith("two families"));
   assert.equal(dual.length, matrix.length);
   for (const { label, situation, config } of dual) {
@@ -231,7 +231,7 @@ Deno.test("fault P2: a kubelet three minors older than the oldest API server ren
     const text = files.map(({ content }) => content.inline.data).join("\n");
     assert.ok(text.includes(`KUBELET_VERSION="v${kubelet}"`), kubelet);
     assert.ok(text.includes(`CRICTL_VERSION="v${kubelet.slice(0, 4)}.0"`), kubelet);
-    // An older kubelet feeds no watchdog, so systemd would stop it every minute.
+    // A kubelet older than 1.32 feeds no watchdog, so with WatchdogSec systemd would stop it every minute.
     assert.deepEqual(["failCgroupV1", "WatchdogSec"].filter((field) => text.includes(field)), fields, kubelet);
   }
 });

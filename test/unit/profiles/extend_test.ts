@@ -41,7 +41,7 @@ function changedFiles(before: OsConfig, after: OsConfig): string[] {
   return [...texts(after)].filter(([place, text]) => known.get(place) !== text).map(([place]) => place);
 }
 
-/** Resolves the first of some profiles, named by their keys, among the others. */
+/** Resolves the first of these profiles; its parents are found among the others by their keys. */
 async function resolved(specs: Record<string, object>): Promise<OsProfile> {
   const [first] = Object.values(specs);
   const lookup: ProfileLookup = (name) => {
@@ -180,7 +180,7 @@ Deno.test("resolveProfile: merges units by name, snippets and repositories by ke
   });
 });
 
-Deno.test("resolveProfile: merges the oldest ancestor first, so that the child has the last word", async () => {
+Deno.test("resolveProfile: merges the oldest ancestor first, so that each profile overrides its ancestors", async () => {
   const say = (text: string, more: object = {}): object => ({ files: [file("/a", text)], ...more });
   const profile = await resolved({
     child: { ...child, provisioningConfig: say("child") },
@@ -236,7 +236,7 @@ Deno.test("resolveProfile: refuses a parent with another osName, templating or p
   }
 });
 
-Deno.test("resolveProfile: names an invalid parent, and passes on other failures", async () => {
+Deno.test("resolveProfile: names an invalid parent, and rethrows a failure to read the parent", async () => {
   const { message } = await refusal({ child, parent: { ...parent, osName: "plan9" } });
   assert.match(message, /^Failed to extend profile "parent": Invalid profile: osName: /);
   const failing = resolveProfile(parseProfile(child), () => Promise.reject(new Error("no answer")));

@@ -117,7 +117,7 @@ Deno.test("parameterValues: refuses characters that could end a quoted word, unl
   assert.deepEqual(parameterValues(profileWith({ x: { pattern: ".*" } }), annotated({ x: "$HOME" })), { x: "$HOME" });
 });
 
-Deno.test("parameterValues: stops a pattern that backtracks without end, and shortens long values in its message", () => {
+Deno.test("parameterValues: stops matching a pattern that backtracks without end, and shortens the long value in the error message", () => {
   const profile = profileWith({ x: { pattern: "(a+)+" } });
   const { message } = refusal(() => parameterValues(profile, annotated({ x: `${"a".repeat(5000)}!` })));
   assert.match(message, /must be text matching \(a\+\)\+$/);

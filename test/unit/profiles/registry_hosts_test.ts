@@ -120,7 +120,7 @@ Deno.test("fault P5: containerdConfig writes credentials for Docker Hub under th
   }
 });
 
-Deno.test("containerdConfig: writes restrict_oom_score_adj only when set, so that the config of other machines is unchanged", () => {
+Deno.test("containerdConfig: writes restrict_oom_score_adj only when set, so that machines without the setting keep their config", () => {
   const line = "restrict_oom_score_adj = true";
   assert.ok(!containerdConfig(defaultNodeSettings, {}).includes(line));
   const text = containerdConfig({ ...defaultNodeSettings, restrictOomScoreAdj: true }, {});

@@ -68,7 +68,7 @@ Deno.test("readNodeSettings: uses the last value of a repeated flag, and all of 
   ]);
 });
 
-Deno.test("readNodeSettings: prefers a flag to the environment, that to the file, and that to the default", () => {
+Deno.test("readNodeSettings: prefers a flag to the environment, the environment to the file, and the file to the default", () => {
   const file = { "pause-image": "file", "binaries-url": "https://file.example", "cluster-domain": "file.example" };
   const env = { OSTLER_PAUSE_IMAGE: "env", OSTLER_BINARIES_URL: "https://env.example", OSTLER_CLUSTER_DOMAIN: "" };
   const settings = read({ argv: ["--pause-image=flag"], env, file });
@@ -93,7 +93,7 @@ Deno.test("readNodeSettings: reads a file with YAML's own lists, mappings and bo
   equal(settings.nodeContainerdRegistryMirrors.length, 2);
 });
 
-Deno.test("readNodeSettings: an empty list adds no feature gates to OSM's default, which a flag can switch off", () => {
+Deno.test("readNodeSettings: an empty flag keeps the feature gate that OSM enables by default, and a flag can disable that gate", () => {
   deepEqual(flags("--node-kubelet-feature-gates=").nodeKubeletFeatureGates, { RotateKubeletServerCertificate: true });
   deepEqual(flags("--node-kubelet-feature-gates=RotateKubeletServerCertificate=false").nodeKubeletFeatureGates, {
     RotateKubeletServerCertificate: false,
@@ -159,7 +159,7 @@ Deno.test("readNodeSettings: never repeats a password that it refuses", () => {
   }
 });
 
-Deno.test("readNodeSettings: returns unread the arguments and settings that are not its own", () => {
+Deno.test("readNodeSettings: returns arguments and settings that are not node settings, without reading them", () => {
   const { rest, restOfFile } = readNodeSettings(
     { argv: ["render", "--out", "dir", "-cluster-dns", "1.1.1.1", "md.yaml"], file: { namespace: "kube-system" } },
     readFile,

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { JoinService } from "../../../../deploy/local/cloud/groups/join_service.ts";
 import type { Connection } from "../../../../deploy/local/cloud/kube.ts";
 
-/** Keeps records by their names, as the API server does. */
+/** Returns a connection that stores objects by name, as the API server does, and the stored objects. */
 function records(): { kept: Map<string, unknown>; connection: Connection } {
   const kept = new Map<string, unknown>();
   const custom = {
@@ -16,7 +16,7 @@ function records(): { kept: Map<string, unknown>; connection: Connection } {
   return { kept, connection: { custom } as unknown as Connection };
 }
 
-Deno.test("JoinService: lets one control plane join at a time, idempotently, and workers concurrently", async () => {
+Deno.test("JoinService: lets one control plane join at a time, also if it asks twice, and worker nodes concurrently", async () => {
   const { kept, connection } = records();
   const service = new JoinService({ connection, ticketMs: 1_000, signal: new AbortController().signal });
   await service.takeTurn("control-1", "components-1");

@@ -19,7 +19,7 @@ Deno.test("isMiddle: returns true when one machine was replaced and the next new
   assert.equal(isMiddle(told(1, "Joining"), 3), true);
 });
 
-Deno.test("isMiddle: accepts the only boot in a pool of one machine, and any later moment of a running rollout", () => {
+Deno.test("isMiddle: returns true at the only boot in a pool of one machine, and at any time after two replacements in a running rollout", () => {
   assert.equal(isMiddle(told(0, "Joining"), 1), true);
   assert.equal(isMiddle(told(2, "Draining"), 3), true);
   assert.equal(isMiddle({ ...told(1, "Joining"), phase: "Converged" }, 3), false);

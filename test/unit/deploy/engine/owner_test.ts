@@ -12,7 +12,7 @@ Deno.test("readOwner: parses only the output of writeOwner", async () => {
   for (const text of ["", "1/2/3", `${writeOwner(owner)}/1`, "b007/1/x/2"]) assert.equal(readOwner(text), undefined);
 });
 
-Deno.test("isDead: returns false for running and invisible owners, and true for a reused process id", async () => {
+Deno.test("isDead: returns false for a running owner and for one in another PID namespace, and true for a reused process ID", async () => {
   await using proc = await FakeProc.create();
   const owner = await currentOwner(proc.path);
   assert.equal(await isDead(owner, proc.path), false);
@@ -32,7 +32,7 @@ Deno.test("isDead: detects ended processes and zombies with any name", async () 
   assert.equal(await isDead(owner, proc.path), true);
 });
 
-Deno.test("RunRecords: separates living from dead runs, including runs with an unreadable owner", async () => {
+Deno.test("RunRecords: separates living from dead runs; a run with an unreadable owner counts as dead", async () => {
   await using scratch = await scratchDirectory();
   await using proc = await FakeProc.create();
   const records = new RunRecords(scratch.path, proc.path);

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { debianArchives } from "../../../../deploy/local/mirror/debian_archives.ts";
 
-/** An apt that knows these sources, and perhaps a proxy. */
+/** Returns the output of apt programs on a host with these sources, and with `proxy` unless it is empty. */
 function apt(sources: string[], proxy = ""): (program: string) => Promise<string> {
   const config = proxy === "" ? "" : `PROXY='${proxy}'\n`;
   return (program) => Promise.resolve(program === "apt-get" ? `${sources.join("\n")}\n` : config);
 }
 
-Deno.test("debianArchives: finds Debian's archives in the host's apt at any address", async () => {
+Deno.test("debianArchives: finds Debian's archives among the host's apt sources, whatever their addresses", async () => {
   const found = await debianArchives(apt([
     "https://packages.example/node/|bookworm|main|Node",
     "https://packages.example/debian/|bookworm|stable|Engine",

@@ -37,7 +37,7 @@ Deno.test("serveLayout: serves an image by each of its tags and by its digest", 
   });
 });
 
-Deno.test("serveLayout: serves no other file, tag or repository", async () => {
+Deno.test("serveLayout: serves no unknown tag, blob or repository, and no file outside the layout", async () => {
   await withLayout(async (ask) => {
     const others = [
       "v2/a/b/manifests/1.0.2",

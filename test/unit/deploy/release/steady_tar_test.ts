@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { atOneTime } from "../../../../deploy/release/steady_tar.ts";
 
-/** An archive as tar makes it of two files, changed at that time. */
+/** Returns an archive that tar makes of two files with modification time `changed` (epoch seconds). */
 function archived(folder: string, changed: number): Uint8Array {
   mkdirSync(join(folder, "ostler"), { recursive: true });
   for (const [name, text] of [["a", "x".repeat(700)], ["b", ""]] as const) {
@@ -17,7 +17,7 @@ function archived(folder: string, changed: number): Uint8Array {
   return readFileSync(archive);
 }
 
-Deno.test("atOneTime: makes archives of the same files equal at any time, and keeps their content", () => {
+Deno.test("atOneTime: makes archives of the same files equal, whatever the modification times, and keeps their content", () => {
   const folder = mkdtempSync(join(tmpdir(), "ostler-tar-"));
   try {
     const [early, late] = [archived(folder, 1_000_000), archived(folder, 2_000_000)];

@@ -25,8 +25,8 @@ function breaks(before: ManifestObject, after: ManifestObject | undefined, notes
 }
 
 Deno.test("upgrade: accepts added objects, fields and enum values, and changed mutable fields", () => {
-  const before = definition({ properties: { a: { type: "string", enum: ["x"] } }, required: ["a"] });
-  const grown = { properties: { a: { type: "string", enum: ["x", "y"] }, b: { type: "integer" } } };
+  const before = definition({ properties: { a: { type: "string", enum: ["x"], maxLength: 8 } }, required: ["a"] });
+  const grown = { properties: { a: { type: "string", enum: ["x", "y"], maxLength: 9 }, b: { type: "integer" } } };
   deepEqual(breaks(before, definition(grown)), []);
   const deployment = (replicas: number): ManifestObject =>
     objectOf("Deployment", { spec: { replicas, selector: { a: "b" } } });
@@ -63,6 +63,13 @@ const cases: [string, Part, Part, string[]][] = [
     { properties: { a: { enum: ["x"] } } },
     ['.a may no longer be "y"'],
   ],
+  ["limits a free field to an enum", field, { properties: { a: { type: "string", enum: ["x"] } } }, [
+    ".a may no longer have any value",
+  ]],
+  ["changes a pattern", field, { properties: { a: { type: "string", pattern: "^x" } } }, [".a has another pattern"]],
+  ["tightens limits", { properties: { a: { type: "string", maxLength: 9 } } }, {
+    properties: { a: { type: "string", maxLength: 8, minLength: 1 } },
+  }, [".a has the tighter limit minLength 1", ".a has the tighter limit maxLength 8"]],
   ["removes a field of the items of a list", { properties: { a: { items: field } } }, {
     properties: { a: { items: {} } },
   }, [".a[].a is gone"]],

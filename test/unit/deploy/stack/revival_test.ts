@@ -84,7 +84,7 @@ Deno.test("Revival: retries without limit when starts fail slowly, as while an A
   assert.equal(Math.max(...rests), rules.longestMs);
 });
 
-Deno.test("Revival: restarts after the shortest pause again when the process ran for a minute", async () => {
+Deno.test("Revival: returns to the shortest pause after the process has run for a minute", async () => {
   const process = new FakeProcess();
   const { revival, rests, clock } = given(process);
   for (const ranMs of [0, 1_000, 61_000]) {

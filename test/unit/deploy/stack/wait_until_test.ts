@@ -40,7 +40,7 @@ Deno.test("waitUntil: rejects at its deadline when a probe never returns", async
   assert.ok(performance.now() - begun < 5_000);
 });
 
-Deno.test("waitUntil: rejects with the signal's reason as soon as it aborts", async () => {
+Deno.test("waitUntil: rejects with the signal's reason as soon as the signal aborts", async () => {
   const abort = new AbortController();
   const probe = () => {
     abort.abort(new Error("Interrupted"));

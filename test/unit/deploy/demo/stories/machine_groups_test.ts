@@ -25,7 +25,7 @@ Deno.test("lostOf: returns the named machines that are deleted", () => {
   assert.deepEqual(lostOf(lives, ["pool-aaa-22222"]), []);
 });
 
-Deno.test("between: returns a number that satisfies no comparison when a time is missing", () => {
+Deno.test("between: returns NaN, which satisfies no comparison, when a time is missing", () => {
   assert.equal(between("2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"), 1000);
   assert.equal(between(undefined, seenAt) >= 0 || between(seenAt, undefined) < 0, false);
 });
