@@ -21,7 +21,7 @@ const passed = (name: string): string => `<testcase name="${name}" line="1">\n</
 const failed = (name: string): string => `<testcase name="${name}"><failure message="x">x</failure></testcase>`;
 const skipped = (name: string): string => `<testcase name="${name}"><skipped/></testcase>`;
 
-Deno.test("countTests: counts each result of a test", () => {
+Deno.test("countTests: counts the passed, failed and skipped tests", () => {
   const report = junit(passed("a") + failed("b") + skipped("c") + passed("d"));
   assert.deepEqual(countTests(report), { passed: 2, failed: 1, skipped: 1 });
 });

@@ -69,7 +69,7 @@ export async function awaitPoolChanged(
   const lookBy = (): number =>
     Math.min(Date.now() + (backend.lookEvery?.() ?? Infinity), waker?.lookBy(members) ?? Infinity, doubt(), lackAt);
   return await poll<boolean>({
-    until: Number.MAX_SAFE_INTEGER, // `look` ends the wait at `until`: an unchanged pool is a valid result
+    until: Number.MAX_SAFE_INTEGER, // `poll` would throw at its end, but an unchanged pool is a valid result of `look`
     news,
     every: () => Math.min(longestRestMs, restMs + restPerMachineMs * members.length),
     lookBy: () => Math.min(until, lookBy()),

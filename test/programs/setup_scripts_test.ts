@@ -317,7 +317,7 @@ Deno.test("node-address: finds the node's addresses in the order of ipFamily, it
   assert.match(lost.stderr, /Cannot find the address of this node: there is no route/);
 });
 
-Deno.test("phase two: a Flatcar machine on Cloud Director reads its network from the OVF environment", async () => {
+Deno.test("bootstrap: a Flatcar machine on Cloud Director reads its network from the OVF environment", async () => {
   const provider = { operatingSystem: "flatcar", cloudProvider: "vmware-cloud-director" };
   await using sandbox = await BootSandbox.create("osp-flatcar", "bootstrap", renderFacts({ provider }));
   const properties = {

@@ -11,9 +11,9 @@ import { waitFor } from "../../deploy/local/process/wait_until.ts";
 export interface Order {
   args: string[];
   limitMinutes: number;
-  /** File that gets the output, in place of the output of this process. */
+  /** File that gets the output of the child, in place of the output of the current process. */
   log?: string;
-  /** Variables that are added to the environment of this process. */
+  /** Environment variables of the child, in addition to those of the current process. */
   env?: Record<string, string>;
   /** File into which a shell writes the CPU time of the child and its awaited children, as `parseTimes` reads it. */
   times?: string;

@@ -135,7 +135,10 @@ export class FakePool {
     this.blockers = isBlocked ? { "*": [protectedPod] } : {};
   }
 
-  /** Lets machine-controller act on any change, and resolves all waits. */
+  /**
+   * Lets the fake machine-controller act on the current state unless it is down, and wakes everything that waits for a
+   * change of this pool.
+   */
   touch(): void {
     if (!this.isControllerDown) reconcile(this);
     this.watch.look(this);

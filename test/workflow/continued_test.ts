@@ -1,4 +1,5 @@
 /** A rollout whose history becomes too long continues as a new run, with all machines that are in progress. */
+import { WorkflowUpdateStage } from "@temporalio/client";
 import { ApplicationFailure } from "@temporalio/common";
 import { deepEqual, equal, notEqual, ok } from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
@@ -193,12 +194,14 @@ for (const run of ["EachMachine", "EachWave"] as const) {
     };
     await anotherRun(stage, pool);
     pool.calls.length = 0;
-    const answer = stage.ask(pool, "promote").then(({ message }) => message, String);
-    // The run gets the command while its reads fail, and it waits to retry.
+    // The run accepts the command while its reads fail, and it waits to retry.
+    const promotion = await stage.client.workflow.getHandle(pool.holder).startUpdate<{ message: string }, [object]>(
+      "promote",
+      { args: [{ by: "somebody" }], waitForStage: WorkflowUpdateStage.ACCEPTED },
+    );
     await eventually("a wait", () => pool.count("readDesired") >= 3);
-    await pause(300);
     isAway = false;
-    equal(await answer, "The soak of the current wave ends now, and inconclusive gates count as passed");
+    equal((await promotion.result()).message, "The soak of the current wave ends now, and inconclusive gates count as passed");
     equal((await handle.result()).replaced, 1);
     equal(pool.count("awaitGates"), 0);
     assertOrderly(pool);

@@ -126,7 +126,7 @@ test("rollOutMachineDeployment: answers a command that arrives while the run rep
     stage.client.workflow.executeUpdateWithStart("pause", update).then(answer.resolve, answer.reject);
   });
   await (await stage.rollOut(pool)).result();
-  match(JSON.stringify(await answer.promise), /Held new machines may not boot until resume/);
+  match(JSON.stringify(await answer.promise), /Held new machines do not boot until resume/);
   await eventually("the pause on the Rollout", () => pool.rollout.paused?.by === "ada");
 });
 

@@ -109,7 +109,7 @@ test("rollOutMachineDeployment: does not treat a scale-down as a rollout", async
   deepEqual([result.replaced, result.replacements, pool.writes()], [0, [], []]);
 });
 
-test("rollOutMachineDeployment: adds machines without replacements when scale and image change at once", async (stage) => {
+test("rollOutMachineDeployment: replaces the old machines, and adds one that replaces none, when scale and image change at once", async (stage) => {
   const pool = await stage.grownPool({ replicas: 2 });
   pool.change({ image: "image-2", replicas: 3 });
   const result = await (await stage.rollOut(pool)).result();

@@ -170,7 +170,8 @@ const reasons: Record<Named, UpgradeReason> & Record<string, UpgradeReason> = {
     todo: "Set spec.kubernetesClusterVersion to the version of that kubelet, or to a later one.",
   },
   KubeletTooOld: {
-    means: "A kubelet is more than three minor versions older than the version, which Kubernetes does not support.",
+    means:
+      "A kubelet is more than three minor versions older than the desired version; Kubernetes does not support that.",
     next: reads,
     todo: "Update or replace the nodes with that kubelet first.",
   },

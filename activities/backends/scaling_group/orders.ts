@@ -317,8 +317,8 @@ async function annotate(
 }
 
 /**
- * Returns whether the group has control planes, if the node belongs to the machine, or if the node's annotation names
- * the group; otherwise undefined. The annotation counts, because a node outlives its instance for a while.
+ * If the node belongs to the machine, or its annotation names the group, returns whether the group has control planes;
+ * otherwise returns undefined. The annotation is enough, because a node outlives its instance for a while.
  */
 export async function readOwnership(
   kube: Cluster,

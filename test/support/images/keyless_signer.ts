@@ -48,7 +48,7 @@ export class Sigstore {
     return new Sigstore(root, intermediate, new Rekor());
   }
 
-  /** Returns the part of a spec that trusts this certificate authority and log, for these identities. */
+  /** Returns the part of an OSImage's spec that trusts this certificate authority and log, for these identities. */
   trust(...identities: Holder[]): { roots: string[]; transparencyLogs: string[]; identities: Holder[] } {
     return { roots: [this.root.pem], transparencyLogs: [this.log.pem], identities };
   }

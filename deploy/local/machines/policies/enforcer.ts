@@ -118,7 +118,9 @@ class AttachedMachine {
   async #run(command: readonly string[]): Promise<void> {
     const { exitCode, stderr } = await this.machine.run(command);
     if (exitCode !== 0) {
-      throw new Error(`Failed to enforce policies: the machine's kernel refuses the rules: "${stderr.trim()}"`);
+      throw new Error(
+        `Failed to enforce NetworkPolicies: the machine's kernel refuses the firewall rules: "${stderr.trim()}"`,
+      );
     }
   }
 }

@@ -141,7 +141,7 @@ Deno.test("ensureRolloutReported: keeps only the last 50 waves when more waves a
   deepEqual([(await shown(80))[0], (await shown(80)).at(-1)], [31, 80]);
 });
 
-Deno.test("ensureRolloutReported: shortens the texts of people to the limits of the Rollout", async () => {
+Deno.test("ensureRolloutReported: shortens a person's reason and the message to the longest texts that a Rollout shows", async () => {
   const long = { ...request, reason: "x".repeat(100_000) };
   const status = await reported(newKube(), report({ paused: true, pausedBy: long, message: "y".repeat(100_000) }));
   deepEqual([(status["pausedBy"] as { reason: string }).reason.length, String(status["message"]).length], [

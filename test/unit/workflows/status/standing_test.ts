@@ -63,7 +63,7 @@ Deno.test("fault U7 underway: names the gates and the etcd checks that a step wa
   deepEqual(underway(run).map(({ waitsFor }) => waitsFor), ['gate "g" to pass', "no quorum", "not measured"]);
 });
 
-Deno.test("standingOf: shows a blocked drain before the running steps", () => {
+Deno.test("standingOf: shows a blocked drain instead of the running steps", () => {
   const blockers = [
     {
       pod: "default/web-1",

@@ -1,7 +1,7 @@
 /**
- * Machines of a scaling group. Its rules differ from those of machine-controller: a new machine has no instance until
- * it is admitted, and the group never exceeds its maximum size. The group removes machines by itself only when a person
- * makes it smaller.
+ * Simulates the machines of a scaling group. The group's rules differ from those of machine-controller: a new machine
+ * has no instance until the rollout admits it, and the group never exceeds its maximum size. The group removes machines
+ * by itself only when a person makes it smaller.
  */
 import type { Member } from "../../../../../workflows/contracts/mod.ts";
 import { Fleet } from "./fleet.ts";
