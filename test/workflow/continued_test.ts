@@ -201,7 +201,10 @@ for (const run of ["EachMachine", "EachWave"] as const) {
     );
     await eventually("a wait", () => pool.count("readDesired") >= 3);
     isAway = false;
-    equal((await promotion.result()).message, "The soak of the current wave ends now, and inconclusive gates count as passed");
+    equal(
+      (await promotion.result()).message,
+      "The soak of the current wave ends now, and inconclusive gates count as passed",
+    );
     equal((await handle.result()).replaced, 1);
     equal(pool.count("awaitGates"), 0);
     assertOrderly(pool);
