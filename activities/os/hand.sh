@@ -94,9 +94,6 @@ if [ "$verb" = Apply ]; then
   if [ "$booted" = "$digest" ] && [ -z "$staged" ]; then succeed; fi
   [ "$staged" = "$digest" ] || refuse NotStaged "the staged image is '$staged', not '$digest'"
   apply
-elif [ -z "$fallback" ] && [ "$staged" = "$digest" ]; then
-  # An earlier pod of this order has deployed the fallback already, so that it counts as staged.
-  apply
 else
   [ -n "$fallback" ] || refuse NothingToGoBackTo "the only deployment is '$booted'"
   go_back

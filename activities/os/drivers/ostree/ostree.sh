@@ -21,7 +21,11 @@ read_status() {
   # A deployment of the booted commit is not a rollback target.
   fallback=$(awk -v os="$os" -v booted="${booted#sha256:}" '$1 == "after" && $2 == os && $3 != booted { print "sha256:" $3; exit }' "$work/status")
   staged=$pending
-  if [ -z "$staged" ] && fetched=$(host ostree --repo=$repo rev-parse "$kept" 2>/dev/null); then staged=sha256:$fetched; fi
+  fetched=$(host ostree --repo=$repo rev-parse "$kept" 2>/dev/null) || fetched=''
+  if [ -z "$staged" ] && [ -n "$fetched" ]; then staged=sha256:$fetched; fi
+  # An earlier pod of an order to go back has deployed the fallback already, and ostree then lists it only as the next
+  # deployment. A staged commit has a ref.
+  if [ -z "$fallback$fetched" ] && [ "$pending" = "$digest" ]; then fallback=$pending; fi
   if [ "$staged" = "$booted" ]; then staged=''; fi
 }
 
@@ -48,7 +52,7 @@ undeploy_pending() {
 apply() { boot_into "$digest"; }
 
 go_back() {
-  drop_staged
+  [ "$pending" = "$fallback" ] || drop_staged
   boot_into "$fallback"
 }
 
