@@ -196,7 +196,7 @@ Deno.test("image admission: an image for another platform, too old, or missing i
     const reference = `${repository}:v1`;
     admission.ask({ reference, keys: [key] });
     equal(await admission.judge(), "PlatformMissing");
-    match(admission.message, /the index has linux\/arm64/);
+    match(admission.message, /the platforms in the image index are linux\/arm64/);
     const arm = { reference, keys: [key], platform: "linux/arm64", maxAge: "30d" };
     admission.ask(arm);
     equal(await admission.judge(Date.parse("2026-01-31T00:00:01Z")), "TooOld");
