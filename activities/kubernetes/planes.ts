@@ -45,7 +45,7 @@ export function planesOf(
       components: oldestOf((parts.get(node.name) ?? []).map((part) => part.version)),
       ...{ isReady: node.isReady, isLeader: leads(node) },
       isAnnounced: components !== "" && same(node.components, components),
-      // Absent otherwise, so that workers of the previous version compute the same fingerprint of the survey.
+      // Absent otherwise, because recorded histories have surveys without this field.
       ...(node.components === "" ? { isUnannotated: true } : {}),
       ...{ isUnderWay: slots.includes(seat.machine), isCordoned: isCordoned(object, node) },
     };

@@ -1,4 +1,4 @@
-/** Decodes values in the answers of Temporal's gRPC services. */
+/** Decodes the values that Temporal keeps for Ostler, such as memos and inputs. */
 import { defaultPayloadConverter } from "@temporalio/common";
 
 /** An encoded value. */

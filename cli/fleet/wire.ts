@@ -1,4 +1,4 @@
-/** Decodes values in the answers of Temporal's gRPC services. */
+/** Reads times, texts and pages in the answers of Temporal's gRPC services. */
 import { type Payload, valueOf } from "../connect/payload.ts";
 import type { Server } from "../connect/server.ts";
 

@@ -47,7 +47,7 @@ function labelsOf({ pool: { namespace, name }, image }: Measured): Record<string
   return { pool: `${namespace}/${name}`, image: withoutLogin(image) };
 }
 
-/** Returns an image without a credential: an image may be a URL with one. */
+/** Returns an image without a credential: an image may be a URL with one, whose password may contain "/" and "@". */
 export function withoutLogin(image: string): string {
-  return image.replace(/\/\/[^/@]*@/, "//").replace(/[?#].*$/, "");
+  return image.replace(/\/\/\S*@(?!sha256:)/, "//").replace(/[?#].*$/, "");
 }

@@ -128,6 +128,7 @@ Deno.test("metrics: the least recently used series is dropped first", () => {
 
 Deno.test("metrics: credentials in the URL of an image do not become a label", async () => {
   equal(withoutLogin("https://robot:hunter2@images.example/u.qcow2?token=hunter2#x"), "https://images.example/u.qcow2");
+  equal(withoutLogin("https://robot:hun/ter@2@images.example/u.qcow2"), "https://images.example/u.qcow2");
   equal(withoutLogin("docker://registry.example:5000/img@sha256:abc"), "docker://registry.example:5000/img@sha256:abc");
   const metrics = await createMetrics("worker");
   stepMeasures(metrics).drained(3, { pool, image: "http://a:hunter2@b/c" });
