@@ -24,6 +24,9 @@ const leaderTimes = {
   leave: 3_000,
 };
 
+/** Who holds the Lease: this process, another one, or unknown because the API server gave no useful answer. */
+type Holder = "This" | "Another" | "Unknown";
+
 /** Another controller may lead now: the process exits, and restarts on standby. */
 export class LeaseLost extends Error {
   override name = "LeaseLost";
@@ -50,10 +53,10 @@ export async function leadWhileHolding(
   const { config, log, signal, onStandby = () => {}, times = leaderTimes } = deps;
   if (!config.leaderElect) return await work(signal);
   const lease = new LeaseHolder(kubeConfig, config, onStandby);
-  let asked = Date.now();
-  while (!signal.aborted && !await lease.tryHold(log)) {
+  let asked = performance.now();
+  while (!signal.aborted && await lease.tryHold(log) !== "This") {
     await rest(times.renew, signal);
-    asked = Date.now();
+    asked = performance.now();
   }
   if (signal.aborted) return;
   log.info("Acquired the Lease: this controller is the leader", { identity: lease.identity });
@@ -71,29 +74,30 @@ export async function leadWhileHolding(
     ended.abort();
   }
   if (!lost.signal.aborted) return;
-  const seconds = times.deadline / 1000;
-  throw new LeaseLost(`Lost leadership: failed to renew Lease "${lease.name}" for ${seconds} seconds`);
+  throw new LeaseLost(`Lost leadership: ${lost.signal.reason}`);
 }
 
 async function keepRenewing(
   lease: LeaseHolder,
   { log, signal, lost, times, asked }: Required<Pick<LeaderDeps, "log" | "signal" | "times">> & {
     lost: AbortController;
-    /** When this process requested the Lease (epoch ms). */
+    /** When this process requested the Lease (ms by `performance.now`, because a wall clock may be set back). */
     asked: number;
   },
 ): Promise<void> {
   let renewed = asked;
-  const left = (): number => Math.max(0, renewed + times.deadline - Date.now());
+  const left = (): number => Math.max(0, renewed + times.deadline - performance.now());
   while (!signal.aborted) {
     await rest(Math.min(times.renew, left()), signal);
     // The time starts before the request, because other controllers count from the write of the Lease.
-    const now = Date.now();
+    const now = performance.now();
     // The wait for an answer ends at the deadline, because an API server that hangs may answer only after the Lease
     // ended.
-    const isHeld = await Promise.race([lease.tryHold(log), rest(left(), signal).then(() => false)]);
-    if (isHeld) renewed = now;
-    else if (!signal.aborted && Date.now() - renewed >= times.deadline) lost.abort();
+    const holder = await Promise.race([lease.tryHold(log), rest(left(), signal).then(() => "Unknown" as const)]);
+    if (holder === "This") renewed = now;
+    else if (signal.aborted) return;
+    else if (holder === "Another") lost.abort(`another controller holds Lease "${lease.name}"`);
+    else if (left() === 0) lost.abort(`failed to renew Lease "${lease.name}" for ${times.deadline / 1000} seconds`);
   }
 }
 
@@ -112,8 +116,11 @@ class LeaseHolder {
   readonly #name: { name: string; namespace: string };
   /** The Lease as this process wrote it last: until another process writes it, no read is needed. */
   #held: V1Lease | undefined;
-  /** The last renewal by another holder, and when this process first saw it, by its own clock. */
-  #seen = { renewTime: "", at: Date.now() };
+  /**
+   * The last renewal by another holder, and when this process first saw it (ms by `performance.now`): the clocks of two
+   * machines may differ.
+   */
+  #seen = { renewTime: "", at: performance.now() };
 
   constructor(kubeConfig: KubeConfig, config: Config, private readonly onStandby: () => void) {
     this.#api = kubeConfig.makeApiClient(CoordinationV1Api);
@@ -124,28 +131,28 @@ class LeaseHolder {
     return `${this.#name.namespace}/${this.#name.name}`;
   }
 
-  /** Acquires or renews the Lease; returns false if another process holds it, or the API server does not answer. */
-  async tryHold(log: LeaderDeps["log"]): Promise<boolean> {
+  /** Acquires or renews the Lease, and returns who holds it now. */
+  async tryHold(log: LeaderDeps["log"]): Promise<Holder> {
     try {
-      if (this.#held && await this.#renew(this.#held)) return true;
+      if (this.#held && await this.#renew(this.#held)) return "This";
       const lease = await ifFound(this.#api.readNamespacedLease(this.#name));
       if (lease && !this.#isFree(lease)) {
         this.onStandby();
-        return false;
+        return "Another";
       }
       await this.#write(lease);
-      return true;
+      return "This";
     } catch (error) {
       if (statusOf(error) !== 409) log.warn("Failed to acquire or renew the lease; retrying", { error });
-      return false;
+      return "Unknown";
     }
   }
 
   #isFree({ spec }: V1Lease): boolean {
     if (!spec?.holderIdentity || spec.holderIdentity === this.identity) return true;
     const renewTime = String(spec.renewTime);
-    if (renewTime !== this.#seen.renewTime) this.#seen = { renewTime, at: Date.now() };
-    return Date.now() - this.#seen.at > leaseSeconds * 1000;
+    if (renewTime !== this.#seen.renewTime) this.#seen = { renewTime, at: performance.now() };
+    return performance.now() - this.#seen.at > leaseSeconds * 1000;
   }
 
   /** Returns false if another process wrote the Lease, or it was deleted. */

@@ -192,6 +192,35 @@ Deno.test("leadWhileHolding: fails with LeaseLost when another process took the 
   }
 });
 
+Deno.test("leadWhileHolding: stops at once, not at its deadline, when it finds another process in the lease", async () => {
+  const server = new LeaseServer();
+  const log = { info: () => {}, warn: () => {} };
+  const patient = { renew: 2, deadline: 600_000, leave: 10 };
+  const deps = { config: readConfig({}), log, signal: new AbortController().signal, times: patient };
+  const leaving = leadWhileHolding(server.config, deps, async (leading) => {
+    server.lease = { spec: { holderIdentity: "another" } };
+    await untilAborted(leading);
+  });
+  await rejects(leaving, {
+    message: 'Lost leadership: another controller holds Lease "ostler-system/ostler-controller"',
+  });
+});
+
+Deno.test("leadWhileHolding: stops its work by the deadline although the wall clock is set back", async () => {
+  const server = new LeaseServer();
+  const { now } = Date;
+  try {
+    const leaving = lead(server, new AbortController().signal, async (leading) => {
+      server.isDown = true;
+      Date.now = () => now() - 3_600_000;
+      await untilAborted(leading);
+    });
+    await rejects(leaving, LeaseLost);
+  } finally {
+    Date.now = now;
+  }
+});
+
 Deno.test("leadWhileHolding: renews its lease without reading it while no other client writes it", async () => {
   const server = new LeaseServer();
   const stop = new AbortController();
