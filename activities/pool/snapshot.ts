@@ -38,8 +38,17 @@ export function snapshotOf(
   const counts = countsOf(groups, new Set(question.unproven));
   const unknown = unknownOf(members, question.named);
   const lacking = lackingOf(members, question);
-  const rare = { ...(lacking.length > 0 ? { lacking } : {}), ...unknown };
+  const rare = { ...(lacking.length > 0 ? { lacking } : {}), ...unlistedOf(groups.old, listed.old), ...unknown };
   return { fingerprint: fingerprintOf(members), counts, ...listed, old: listed.old.sort(byTurn), ...rare };
+}
+
+/** Counts the machines that stay unchanged and are not listed, so that a plan knows that no other machine is left. */
+function unlistedOf(old: readonly Member[], listed: readonly Member[]): Pick<PoolSnapshot, "unlisted"> {
+  if (listed.length === old.length) return {};
+  const ids = new Set(listed.map(({ id }) => id));
+  const unlisted: NonNullable<PoolSnapshot["unlisted"]> = {};
+  for (const { id, kept } of old) if (kept && !ids.has(id)) unlisted[kept] = (unlisted[kept] ?? 0) + 1;
+  return { unlisted };
 }
 
 /** Lists what machines in progress wait for. */

@@ -1,5 +1,5 @@
 /** The reasons why no further machine is replaced or repaired, the most important first. */
-import type { Member, PoolSnapshot, Rules } from "../contracts/mod.ts";
+import type { Kept, Member, PoolSnapshot, Rules } from "../contracts/mod.ts";
 import { type Census, isIdle } from "./census.ts";
 import { counted } from "./counted.ts";
 import type { Blocked, Situation } from "./turn.ts";
@@ -79,50 +79,50 @@ function soakBlock({ soaking, state }: WaveLook): Blocked | undefined {
  * in progress; otherwise an empty list.
  */
 export function remainderBlocks({ skipped, setAside, pool, now }: Situation, census: Census): Blocked[] {
-  const stays = pool.old.filter(({ id, kept }) => kept === "Skip" || skipped.includes(id)).map(({ id }) => id);
-  const waits = pool.old.filter(({ id, kept }) => kept === "Wait" && !skipped.includes(id)).map(({ id }) => id);
-  const failed = pool.old.filter(({ kept }) => kept === "Failed").map(({ id }) => id);
-  const down = pool.old.filter(({ kept }) => kept === "Down").map(({ id }) => id);
-  const upgrading = pool.old.filter(({ kept }) => kept === "Upgrading").map(({ id }) => id);
+  const those = (kept: Kept, is: (member: Member) => boolean): string =>
+    named(pool.old.filter(is).map(({ id }) => id), pool.unlisted?.[kept]);
+  const stays = those("Skip", ({ id, kept }) => kept === "Skip" || skipped.includes(id));
+  const waits = those("Wait", ({ id, kept }) => kept === "Wait" && !skipped.includes(id));
+  const failed = those("Failed", ({ kept }) => kept === "Failed");
+  const down = those("Down", ({ kept }) => kept === "Down");
+  const upgrading = those("Upgrading", ({ kept }) => kept === "Upgrading");
   const isOver = census.onlyKeptRemain && census.joins === 0 && census.going === 0;
   if (!isOver) return [];
   return [
     ...(setAside.length > 0 ? [asideBlock(setAside)] : []),
-    ...(waits.length > 0 ? [protectedBlock(waits)] : []),
-    ...(failed.length > 0 ? [failedBlock(failed)] : []),
-    ...(down.length > 0 ? [downBlock(down)] : []),
-    ...(upgrading.length > 0 ? [upgradeBlock(upgrading, now)] : []),
+    ...(waits ? [protectedBlock(waits)] : []),
+    ...(failed ? [failedBlock(failed)] : []),
+    ...(down ? [downBlock(down)] : []),
+    ...(upgrading ? [upgradeBlock(upgrading, now)] : []),
     // Skips are the last reason, because a user wanted them.
-    ...(stays.length > 0 ? [skippedBlock(stays)] : []),
+    ...(stays ? [skippedBlock(stays)] : []),
   ];
 }
 
-function skippedBlock(skipped: string[]): Blocked {
-  return block("OnlySkippedRemain", `Remaining outdated machines are skipped: ${named(skipped)}`);
+function skippedBlock(skipped: string): Blocked {
+  return block("OnlySkippedRemain", `Remaining outdated machines are skipped: ${skipped}`);
 }
 
-function failedBlock(failed: string[]): Blocked {
+function failedBlock(failed: string): Blocked {
   const remedy = "run ostler explain NODE for the cause, then ostler retry";
-  return block("FailedRemain", `The image failed on the remaining outdated machines: ${named(failed)}; ${remedy}`);
+  return block("FailedRemain", `The image failed on the remaining outdated machines: ${failed}; ${remedy}`);
 }
 
-function downBlock(down: string[]): Blocked {
+function downBlock(down: string): Blocked {
   const remedy = "bring them back, or delete their Nodes";
-  return block("DownRemain", `Remaining outdated machines do not respond: ${named(down)}; ${remedy}`);
+  return block("DownRemain", `Remaining outdated machines do not respond: ${down}; ${remedy}`);
 }
 
-function protectedBlock(waits: string[]): Blocked {
+function protectedBlock(waits: string): Blocked {
   const remedy = "remove the protection in the cloud, run ostler skip, or set protectedMachines in the policy";
-  return block("ProtectedRemain", `The cloud protects the remaining outdated machines: ${named(waits)}; ${remedy}`);
+  return block("ProtectedRemain", `The cloud protects the remaining outdated machines: ${waits}; ${remedy}`);
 }
 
 /** Milliseconds until the run plans again, because no event of the pool reports the end of an upgrade. */
 const upgradeMs = 60_000;
 
-function upgradeBlock(upgrading: string[], now: number): Blocked {
-  const message = `The remaining outdated machines are being upgraded in place, or get new certificates: ${
-    named(upgrading)
-  }`;
+function upgradeBlock(upgrading: string, now: number): Blocked {
+  const message = `The remaining outdated machines are being upgraded in place, or get new certificates: ${upgrading}`;
   return block("ClusterBudget", message, now + upgradeMs);
 }
 
@@ -174,9 +174,12 @@ function block(reason: Blocked["reason"], message: string, until: number | null 
   return { reason, message, until };
 }
 
-function named(ids: string[]): string {
-  const rest = ids.length > 5 ? ` and ${ids.length - 5} more` : "";
-  return `${ids.slice(0, 5).join(", ")}${rest}`;
+/** Returns the first five names, and the number of the other machines; `unlisted` more have no known name. */
+function named(ids: string[], unlisted = 0): string {
+  const others = Math.max(0, ids.length - 5) + unlisted;
+  const shown = ids.slice(0, 5).join(", ");
+  if (others === 0) return shown;
+  return shown ? `${shown} and ${others} more` : counted(others, "machine");
 }
 
 function iso(epochMs: number): string {

@@ -1,5 +1,5 @@
 /** Counts of machines in progress, computed once for all rules of a plan. */
-import type { Member } from "../contracts/mod.ts";
+import type { Member, PoolSnapshot } from "../contracts/mod.ts";
 import type { SupplierView } from "./supplier.ts";
 import type { Situation } from "./turn.ts";
 
@@ -87,8 +87,13 @@ export function censusOf(situation: Situation): Census {
     draining: leaving - idle,
     idle,
     chosen: chosenIds(situation),
-    onlyKeptRemain: counts.old <= pool.old.length && pool.old.every((member) => isKept(situation, member)),
+    onlyKeptRemain: !isMoreLeft(pool) && pool.old.every((member) => isKept(situation, member)),
   };
+}
+
+/** Returns whether the pool has old machines that the snapshot does not list and that may be replaced. */
+export function isMoreLeft({ counts, old, unlisted = {} }: PoolSnapshot): boolean {
+  return counts.old > Object.values(unlisted).reduce((sum, number) => sum + number, old.length);
 }
 
 /** Returns whether the machine is kept on purpose, or is held before it boots. */

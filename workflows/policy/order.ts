@@ -1,7 +1,7 @@
 /** Which machines to replace next, in the order of the pool and within the zone rules of the policy. */
 import type { Member } from "../contracts/mod.ts";
 import { machinesOf, type Situation } from "./turn.ts";
-import { isKept, isUpdating, nextOf } from "./census.ts";
+import { isKept, isMoreLeft, isUpdating, nextOf } from "./census.ts";
 import type { Census } from "./census.ts";
 
 /** An iterator over the old machines that may be replaced next. */
@@ -41,7 +41,7 @@ export function victimsOf(situation: Situation, census: Census): Victims {
   return {
     take: (fits) => take(free, fits) ?? takeNext((each) => fits(each) && zones.allow(each)),
     takeAny: () => takeNext(() => true),
-    remain: candidates.length > 0 || free.length > 0 || pool.counts.old > pool.old.length,
+    remain: candidates.length > 0 || free.length > 0 || isMoreLeft(pool),
   };
 }
 

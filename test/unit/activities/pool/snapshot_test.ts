@@ -50,6 +50,14 @@ Deno.test("snapshotOf: does not count a machine as ready while it is unproven (h
   deepEqual([counts.ready, counts.updatedReady, counts.updated], [1, 1, 2]);
 });
 
+Deno.test("snapshotOf: counts the unchanged machines that it does not list, by the reason", () => {
+  const kept = Array.from({ length: 4 }, (_, nth) => member(`waits-${nth}`, { ...old, kept: "Wait" }));
+  const skipped = member("x", { ...old, kept: "Skip", since: "2027-01-01T00:00:00Z" });
+  const seen = snapshot([...kept, skipped, member("free", old)], { limit: 2 });
+  deepEqual([ids(seen.old), seen.counts.old, seen.unlisted], [["free", "waits-0"], 6, { Wait: 3, Skip: 1 }]);
+  equal(snapshot(kept).unlisted, undefined);
+});
+
 Deno.test("snapshotOf: lists old machines in the order of replacement: chosen, failed, unhealthy, booting, then the oldest", () => {
   const turn = snapshot([
     member("young", { ...old, since: "2026-01-02T00:00:00Z" }),

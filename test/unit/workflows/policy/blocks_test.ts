@@ -165,6 +165,28 @@ for (const [kept, reason] of [["Skip", "OnlySkippedRemain"], ["Wait", "Protected
   });
 }
 
+for (const [kept, reason] of [["Skip", "OnlySkippedRemain"], ["Wait", "ProtectedRemain"]] as const) {
+  Deno.test(`planTurn: reports ${reason} when the cloud protects more outdated machines than a snapshot lists`, () => {
+    const protectedOnes = (count: number): Member[] =>
+      Array.from({ length: count }, (_, nth) => members("old", [1, "Ready", { id: `mine-${nth}`, kept }])).flat();
+    const machines = [...protectedOnes(30), ...members("new", [1, "Ready"], [1, "Held"])];
+    const whole = situationOf(machines, {});
+    const { pool } = whole;
+    const old = pool.old.slice(0, 20);
+    const turn = planTurn({
+      ...whole,
+      pool: { ...pool, counts: { ...pool.counts, old: 30 }, old, unlisted: { [kept]: 10 } },
+    });
+    deepEqual([turn.blocked?.reason, turn.steps], [reason, []]);
+    match(turn.blocked?.message ?? "", / and 25 more/);
+    const free = planTurn({
+      ...whole,
+      pool: { ...pool, counts: { ...pool.counts, old: 30 }, old, unlisted: { [kept]: 9 } },
+    });
+    equal(free.blocked, null);
+  });
+}
+
 Deno.test("K23 planTurn: does not replace a control plane while its Kubernetes is upgraded, and plans again after a minute", () => {
   const old = members("old", [1, "Ready", { id: "mine", kept: "Upgrading" }]);
   const turn = planTurn(situationOf([...old, ...members("new", [2, "Ready"], [1, "Held"])]));

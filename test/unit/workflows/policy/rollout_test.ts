@@ -48,7 +48,7 @@ Deno.test("planTurn: has at least 47 stories", () => ok(Object.keys(cases).lengt
 
 /** Returns the member ids of each group, sorted, because order only matters for old members. */
 function listed(
-  { fingerprint: _, counts: __, unknown: ___, etcd: ____, lacking: _____, ...groups }: PoolSnapshot,
+  { old, waiting, joining, stale, leaving, ill }: PoolSnapshot,
 ): string[][] {
-  return Object.values(groups).map((group) => group.map(({ id }) => id).sort());
+  return [old, waiting, joining, stale, leaving, ill].map((group) => group.map(({ id }) => id).sort());
 }
