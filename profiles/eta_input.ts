@@ -6,6 +6,7 @@ import { inWords } from "./fault_words.ts";
 import { KubeletSettings, parseKubeletAnnotations } from "./kubelet_settings.ts";
 import { supportedKubeletVersion } from "./kubelet_version.ts";
 import { namesOf, secretsNamespace } from "./names.ts";
+import { settingName } from "./os_settings.ts";
 import { ipFamilies } from "./provider_config.ts";
 import { faultsOf, ProfileRefused } from "./refusal.ts";
 
@@ -153,7 +154,8 @@ const OsSettings = z.record(z.string(), z.union([z.string(), z.boolean()]).optio
 
 function osSettingsOf(spec: unknown): Record<string, string | boolean> {
   const read = Object.entries(OsSettings.parse(spec ?? {}));
-  return Object.fromEntries(read.filter((entry): entry is [string, string | boolean] => entry[1] !== undefined));
+  const set = read.filter((entry): entry is [string, string | boolean] => entry[1] !== undefined);
+  return Object.fromEntries(set.map(([key, value]) => [settingName(key), value]));
 }
 
 /**

@@ -52,6 +52,24 @@ export function osSettings({ operatingSystem, operatingSystemSpec }: ProviderCon
   return Object.fromEntries(systems);
 }
 
+const jsonNames = new Map(
+  Object.values(known).flatMap(({ fields }) => Object.keys(fields)).map((
+    field,
+  ) => [field.toLowerCase(), jsonName(field)]),
+);
+
+/**
+ * Returns the name that machine-controller's documentation gives to a key of `operatingSystemSpec`, because Go matches
+ * keys without regard to case; an unknown key as it is.
+ */
+export function settingName(key: string): string {
+  return jsonNames.get(key.toLowerCase()) ?? key;
+}
+
+function jsonName(field: string): string {
+  return field.replace(/^(?:[A-Z]+(?=[A-Z][a-z])|[A-Z])/, (capitals) => capitals.toLowerCase());
+}
+
 function specOf(written: unknown): Record<string, unknown> {
   const spec = asObject(written ?? {});
   if (spec === undefined) throw refused("operatingSystemSpec", "an object");

@@ -1,3 +1,4 @@
+import { asObject, goField } from "./go_json.ts";
 import type { ProviderConfig } from "./provider_config.ts";
 import { ProfileRefused } from "./refusal.ts";
 import { type OsProfile, usableProviders } from "./schema.ts";
@@ -46,11 +47,14 @@ export function checkNetworkFits({ operatingSystem, network }: Pick<FitInput, "o
   );
 }
 
-/** Returns the provisioning utility of a MachineDeployment: Flatcar uses Ignition by default, the others cloud-init. */
+/**
+ * Returns the provisioning utility of a MachineDeployment: Flatcar uses Ignition by default, the others cloud-init. As
+ * in Go, the case of key `provisioningUtility` does not matter.
+ */
 export function utilityOf(operatingSystem: string, spec: unknown): string {
   if (operatingSystem !== "flatcar") return "cloud-init";
-  const { provisioningUtility } = (spec ?? {}) as { provisioningUtility?: string };
-  return provisioningUtility || "ignition";
+  const utility = goField(asObject(spec) ?? {}, "provisioningUtility");
+  return typeof utility === "string" && utility !== "" ? utility : "ignition";
 }
 
 // As in Operating System Manager, any of the three fields makes the network static.

@@ -7,6 +7,7 @@ import { ApplicationFailure, CancelledFailure } from "@temporalio/common";
 import { denied, refused, unavailable } from "../failures.ts";
 import { calledOff } from "./exchange.ts";
 import { EtcdFault } from "./fault.ts";
+import { isConfidential } from "../policy/plain_url.ts";
 import type { SnapshotSink } from "./snapshot.ts";
 
 interface UrlSinkOptions {
@@ -41,8 +42,9 @@ function rootOf(text: string, { token }: UrlSinkOptions): URL {
   const unfit = (state: string) => refused("ObjectInvalid", `Failed to store etcd snapshots at a URL: ${state}`);
   if (url?.protocol !== "https:" && url?.protocol !== "http:") throw unfit("expected an http or https URL");
   if (url.username !== "" || url.password !== "") throw unfit("the URL contains credentials; use a token instead");
-  const isOpen = url.protocol === "http:" && !/^(localhost|127\..*|\[::1\])$/.test(url.hostname);
-  if (token !== undefined && isOpen) throw unfit(`a token is only sent over TLS; use https for "${url.origin}"`);
+  if (token !== undefined && !isConfidential(url)) {
+    throw unfit(`a token is only sent over TLS; use https for "${url.origin}"`);
+  }
   return url;
 }
 

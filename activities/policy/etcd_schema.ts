@@ -1,6 +1,6 @@
 /** The etcd section of a RolloutPolicy: where a snapshot is kept before a control plane machine is drained. */
 import { z } from "zod";
-import { PlainUrl } from "./plain_url.ts";
+import { isConfidential, PlainUrl } from "./plain_url.ts";
 
 // Each part of the path is checked, because ".." would lead out of the mounted folder.
 const Folder = z.string().max(512).regex(
@@ -10,7 +10,10 @@ const Folder = z.string().max(512).regex(
 
 // An impossible port is refused here, and not when the first snapshot is sent.
 const StoreUrl = PlainUrl.refine((url) => URL.canParse(url), "must have a valid host and port")
-  .refine(isClosed, "must be an https URL, as a snapshot contains all data of the cluster");
+  .refine(
+    (url) => URL.canParse(url) && isConfidential(new URL(url)),
+    "must be an https URL, as a snapshot contains all data of the cluster",
+  );
 
 const TokenSecret = z.strictObject({
   name: z.string().min(1).max(253).regex(
@@ -39,9 +42,3 @@ const Snapshot = z.strictObject({
 /** All fields are optional. */
 export const Etcd = z.strictObject({ snapshot: Snapshot.optional() });
 export type Etcd = z.infer<typeof Etcd>;
-
-/** Returns whether a connection to the URL cannot be read on the way: it uses https, or does not leave the host. */
-function isClosed(url: string): boolean {
-  const { protocol, hostname } = URL.canParse(url) ? new URL(url) : { protocol: "", hostname: "" };
-  return protocol === "https:" || /^(localhost|127\..*|\[::1\])$/.test(hostname);
-}

@@ -14,9 +14,9 @@ import { readTextFile } from "../yaml_file.ts";
 import { UsageError } from "../usage_error.ts";
 import { plainTable } from "../view/plain_table.ts";
 import { trustFaults } from "../view/trust_text.ts";
-import { type ClusterTrust, clusterTrust, type TrustRow } from "./ca_trust.ts";
+import { type ClusterTrust, clusterTrust, noGivenPools, type TrustRow } from "./ca_trust.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
-import { type Chosen, chosenBy, hasGroups, noPools, poolName, readRows } from "./pools.ts";
+import { type Chosen, chosenBy, hasGroups, poolName, readRows } from "./pools.ts";
 
 export interface CaFlags extends ClusterFlags {
   output: Format;
@@ -38,7 +38,7 @@ export async function showCaTrust(terminal: Terminal, world: World, flags: CaFla
   const found = await readRows(cluster, chosen);
   const rows = found.filter(({ pool }) => !flags.givenOnly || pool.kind === undefined);
   // Exit code 0 means to scripts that the rotation is complete, so a selection without a pool is refused.
-  if (rows.length === 0) throw new Refusal(`Failed to check what machines trust: ${noPools(chosen)}`);
+  if (rows.length === 0) throw new Refusal(`Failed to check what machines trust: ${noGivenPools(chosen, found)}`);
   const bundle = flags.bundle === undefined ? undefined : await readBundle(terminal, flags.bundle);
   const trust = await clusterTrust(cluster.kube, rows, { namespace: namespaceOf(chosen), bundle, now: world.now() });
   const faults = trust.rows.map((row) => ({ row, faults: trustFaults(row) })).filter(({ faults }) => faults.length > 0);

@@ -19,7 +19,7 @@ import {
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { ifAllowed, listAll } from "../connect/cluster.ts";
 import type { PoolRow } from "./pool_row.ts";
-import { poolName } from "./pools.ts";
+import { type Chosen, noPools, poolName } from "./pools.ts";
 
 /** How many machines of a pool trust the cluster's present CAs. */
 export interface TrustRow extends PoolTrust {
@@ -40,6 +40,11 @@ export interface ClusterTrust {
    */
   present: string[] | undefined;
   rows: TrustRow[];
+}
+
+/** Returns why the chosen pools, of which `found` exist, include none whose machines get their CAs from Ostler. */
+export function noGivenPools(chosen: Chosen, found: readonly PoolRow[]): string {
+  return found.length === 0 ? noPools(chosen) : "the machines of the chosen pools do not get their CAs from Ostler";
 }
 
 /**

@@ -11,10 +11,10 @@ import { UsageError } from "../usage_error.ts";
 import { counted } from "../../workflows/policy/counted.ts";
 import { planText } from "../view/plan_text.ts";
 import { trustFaults } from "../view/trust_text.ts";
-import { clusterTrust, type TrustRow } from "./ca_trust.ts";
+import { clusterTrust, noGivenPools, type TrustRow } from "./ca_trust.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
 import { type Planned, plannedForFile, type PlanPlace } from "./planned.ts";
-import { chosenBy, noPools, poolName, rawObject, readRows } from "./pools.ts";
+import { chosenBy, poolName, rawObject, readRows } from "./pools.ts";
 import { tellFailure } from "./tell_failure.ts";
 
 export interface RecreateFlags extends ClusterFlags {
@@ -33,8 +33,9 @@ const atOnce = 4;
 export async function recreateOutdated(terminal: Terminal, world: World, flags: RecreateFlags): Promise<number> {
   const cluster = await world.cluster();
   const chosen = chosenBy(flags, cluster, false);
-  const rows = (await readRows(cluster, chosen)).filter(({ pool }) => pool.kind === undefined);
-  if (rows.length === 0) throw new Refusal(`Failed to recreate machines: ${noPools(chosen)}`);
+  const found = await readRows(cluster, chosen);
+  const rows = found.filter(({ pool }) => pool.kind === undefined);
+  if (rows.length === 0) throw new Refusal(`Failed to recreate machines: ${noGivenPools(chosen, found)}`);
   const namespace = chosen.kind === "one" ? chosen.pool.namespace : chosen.namespace;
   const trust = await clusterTrust(cluster.kube, rows, { namespace, now: world.now() });
   const profileNamespace = flags.profileNamespace ?? usualProfileNamespace;

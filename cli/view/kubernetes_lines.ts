@@ -21,16 +21,19 @@ const mostDoubts = 5;
 
 const providers = "no control plane is a node of this cluster, so the provider of the cluster upgrades Kubernetes";
 
-/** Returns the lines that need no request: the wanted version, its condition, and etcd if a voter is unhealthy. */
+/**
+ * Returns the lines that need no further API request: the wanted version, the condition KubernetesUpgraded, and the
+ * state of etcd if a voter is unhealthy or the members are unknown.
+ */
 export function upgradeLines(terminal: Terminal, version: VersionRow): string[] {
   const { kubernetes: { version: wanted, upgraded } } = version;
   const etcd = reportedEtcd(version)?.seen;
-  const lacksVoter = etcd !== undefined && etcd.quorum > 0 && etcd.healthy < etcd.voters;
+  const isInDoubt = etcd !== undefined && (etcd.quorum === 0 || etcd.healthy < etcd.voters);
   const isWanted = wanted !== "" || upgraded !== undefined;
   return titledLines(terminal, [
     ...(isWanted ? [["kubernetes", wantedText(wanted)] as Titled] : []),
     ...conditionLines(terminal, version),
-    ...(lacksVoter ? [["etcd", quorumText(terminal, etcd, `, as sg/${etcd.group} reported`)] as Titled] : []),
+    ...(isInDoubt ? [["etcd", quorumText(terminal, etcd, `, as sg/${etcd.group} reported`)] as Titled] : []),
   ]);
 }
 
@@ -39,8 +42,9 @@ function wantedText(version: string): string {
 }
 
 /**
- * Returns the lines about the whole cluster, then the table with at most `most` rows, the most urgent first. Returns no
- * lines if no control plane is a node of the cluster, and neither the NodeVersion nor kubeadm names a version.
+ * Returns the lines about the whole cluster, then the table. With more than `most` control planes, the table has
+ * only the `most` most urgent, sorted by urgency. Returns no lines if no control plane is a node of the cluster, and
+ * neither the NodeVersion nor kubeadm names a version.
  */
 export function kubernetesLines(
   terminal: Terminal,

@@ -246,7 +246,10 @@ function journalOf(kube: Kube, { id, uid }: Order): Journal {
   };
 }
 
-/** Refuses an instance older than the order of its token: the token was used before, so the ledger was edited. */
+/**
+ * Throws Refused if the instance is older than the order that has the same token: the token was used before, which is
+ * possible only if a user edited the ledger.
+ */
 function checkAge({ id, since }: Order, instance: Instance): void {
   const slackMs = 60_000;
   if (Date.parse(instance.since) >= Date.parse(since) - slackMs) return;
@@ -328,7 +331,8 @@ export async function readOwnership(
   if (!asked) return undefined;
   const seen = await seenFor(kube, asked);
   const found = [...seen.nodes.values()].find(({ name }) => name === node);
-  const isOwn = found && (nodeIn(seen, machine)?.name === node || found.group === asked.group.spec.groupId);
+  const isNamed = groupKeyOf(found?.group ?? "") === groupKeyOf(asked.group.spec.groupId);
+  const isOwn = found && (isNamed || nodeIn(seen, machine)?.name === node);
   return isOwn ? { rollsControlPlanes: isOfControlPlane(asked, seen) } : undefined;
 }
 

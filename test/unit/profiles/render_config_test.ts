@@ -8,6 +8,7 @@ import {
   type TemplateEngine,
 } from "../../../profiles/mod.ts";
 import { TemplateFault } from "../../../profiles/engines/template_engine.ts";
+import { etaData } from "../../../profiles/eta_input.ts";
 import { type FactOverrides, renderFacts } from "../../support/render_facts.ts";
 import { refusalOf } from "./refuses.ts";
 
@@ -169,4 +170,11 @@ Deno.test("specOf: omits empty lists and nothing else", async () => {
   assert.deepEqual(spec["bootstrapConfig"], { modules: {} });
   const { files, ...others } = spec["provisioningConfig"] as OsConfig["provisioningConfig"];
   assert.deepEqual([files.length, others], [1, { units: [unit] }]);
+});
+
+Deno.test("etaData: returns settings of the operating system under their JSON names, in whatever case they are set", () => {
+  const written = { DistUpgradeOnBoot: true, RHELOrganizationName: "a", rhsmofflinetoken: "b", mine: "c" };
+  const { osSettings, distUpgradeOnBoot } = etaData(renderFacts({ provider: { operatingSystemSpec: written } }));
+  const expected = { distUpgradeOnBoot: true, rhelOrganizationName: "a", rhsmOfflineToken: "b", mine: "c" };
+  assert.deepEqual([osSettings, distUpgradeOnBoot], [expected, true]);
 });

@@ -28,6 +28,8 @@ Deno.test("profileRef: returns the default when no profile is named, whatever el
   deepEqual(refOf({ [nameKey]: "" }, { ...ubuntu, colour: "red" })?.name, "osp-ubuntu");
   const byCloudInit = { operatingSystem: "flatcar", operatingSystemSpec: { provisioningUtility: "cloud-init" } };
   equal(refOf({}, { ...ubuntu, ...byCloudInit })?.name, "osp-flatcar-cloud-init");
+  const inCapitals = { ...byCloudInit, operatingSystemSpec: { ProvisioningUtility: "cloud-init" } };
+  equal(refOf({}, { ...ubuntu, ...inCapitals })?.name, "osp-flatcar-cloud-init");
 });
 
 Deno.test("profileRef: returns nothing for a system without a default, or without a provider config", () => {

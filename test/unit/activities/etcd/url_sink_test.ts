@@ -83,10 +83,10 @@ Deno.test("urlSink: fails when the server stops reading, or does not answer, wit
 });
 
 Deno.test("urlSink: sends a token only over TLS or loopback, and refuses credentials in the URL", () => {
-  throws(() => urlSink("http://store.example", { token: "t" }), {
-    type: "ObjectInvalid",
-    message: /only sent over TLS/,
-  });
+  for (const host of ["store.example", "127.example.com"]) {
+    throws(() => urlSink(`http://${host}`, { token: "t" }), { type: "ObjectInvalid", message: /only sent over TLS/ });
+  }
+  for (const host of ["localhost", "127.1", "[::1]"]) urlSink(`http://${host}`, { token: "t" });
   throws(() => urlSink("https://u:p@store.example"), { type: "ObjectInvalid", message: /contains credentials/ });
   throws(() => urlSink("ftp://store.example"), { type: "ObjectInvalid", message: /expected an http or https URL$/ });
   urlSink("https://store.example", { token: "t" });

@@ -31,7 +31,7 @@ export const usable: Record<string, unknown> = {
   "growth": { growth: { from: 2, factor: 1.5, soak: "1h30m" } },
   "two windows": { windows: [window, { cron: "0 2 * * SUN#1", duration: "90s", timeZone: "Asia/Kolkata" }] },
   "a Prometheus below a path": { gates: [{ name: "a", prometheus: { ...prometheus, url: "https://x/prom/" } }] },
-  "every DaemonSet": { gates: [{ name: "a", daemonSets: {} }] },
+  "a gate on every DaemonSet": { gates: [{ name: "a", daemonSets: {} }] },
   "a selector with expressions": {
     selector: { matchExpressions: [{ key: "tier", operator: "NotIn", values: ["db"] }] },
   },
@@ -67,7 +67,7 @@ export const unusable: Record<string, [spec: unknown, field: string]> = {
   "a gate with two checks": [{ gates: [{ name: "a", daemonSets: {}, job: { cronJob: "b" } }] }, "spec.gates.0"],
   "two gates with one name": [{ gates: [1, 2].map(() => ({ name: "a", daemonSets: {} })) }, "spec.gates"],
   "pods with an empty selector": [{ gates: [{ name: "a", pods: { selector: {} } }] }, "spec.gates.0.pods.selector"],
-  "samples without a count": [
+  "minSamples without a samples query": [
     { gates: [{ name: "a", prometheus: { ...prometheus, minSamples: 5 } }] },
     "spec.gates.0.prometheus.minSamples",
   ],
@@ -89,6 +89,10 @@ export const unusable: Record<string, [spec: unknown, field: string]> = {
   ],
   "a percentage without its sign": [{ repair: { maxUnhealthy: 40 } }, "spec.repair.maxUnhealthy"],
   "snapshots without TLS": [etcd({ ...store, url: "http://backups/etcd" }), "spec.etcd.snapshot.url"],
+  "snapshots without TLS for a host that is named like an address": [
+    etcd({ ...store, url: "http://127.example.com/etcd" }),
+    "spec.etcd.snapshot.url",
+  ],
   "snapshots in another store": [etcd({ keep: "Bucket" }), "spec.etcd.snapshot.keep"],
   "a snapshot as text": [etcd("https://me:hunter2@backups/"), "spec.etcd.snapshot"],
   "a missing folder": [etcd({ keep: "Folder" }), "spec.etcd.snapshot.folder"],

@@ -84,7 +84,7 @@ Deno.test("ostler ca: exits with 1 until the pool has published the announced CA
   assert.equal(
     (await check({ caBundles: seconds(59), created: [] })).code,
     1,
-    "Expected a time for clocks that differ",
+    "Expected a wait of 60 s, because clocks can differ",
   );
   assert.equal((await check({ caBundles: seconds(60), created: [] })).code, 0);
 });
@@ -111,6 +111,14 @@ Deno.test("ostler ca: exits with 1 without pools; for a scaling group, which get
   assert.equal(code, 1);
   assert.match(out, /^kube-system\/scaling-group\.workers: its machines do not get their CAs from Ostler: check them/m);
   assert.equal((await made.run(["ca", "--given-only"])).code, 0);
+  const refusals = [
+    await made.run(["ca", "sg/workers", "--given-only"]),
+    await made.run(["recreate", "sg/workers", "--outdated-ca"]),
+  ];
+  for (const { code: refused, err } of refusals) {
+    assert.equal(refused, 1);
+    assert.match(err, /^Failed to .*: the machines of the chosen pools do not get their CAs from Ostler\n$/);
+  }
 });
 
 Deno.test("ostler ca: compares machines with the CAs that their pool publishes when the cluster announces no CA", async () => {
@@ -189,7 +197,7 @@ Deno.test("ostler ca: is refused if the user may not list NodePools or ScalingGr
   }
 });
 
-Deno.test("ostler ca: does not need permission for ScalingGroups in a namespace that has none of their pools", async () => {
+Deno.test("ostler ca: does not need permission to list ScalingGroups when -n names a namespace without their Rollouts", async () => {
   const made = world({ created: [-9] });
   made.kube.onRequest = (request) => {
     if (request.startsWith("list scalinggroups")) throw answer(403, "Forbidden");

@@ -222,7 +222,7 @@ Deno.test("ostler status: shows the wanted Kubernetes version and its condition 
   assert.match(out, /\n\nkubernetes {2}v1\.36\.1 is wanted\n {12}AwaitingApproval: Waiting for approval/);
 });
 
-Deno.test("ostler status: shows etcd in the summary only when a voting member is missing", async () => {
+Deno.test("ostler status: shows etcd in the summary only when a voting member is missing or the members are unknown", async () => {
   const made = new UpgradeWorld();
   const shown = async (): Promise<string> => (await made.run(["status", "-n", "kube-system"])).out;
   assert.doesNotMatch(await shown(), /^etcd/m);
@@ -231,6 +231,8 @@ Deno.test("ostler status: shows etcd in the summary only when a voting member is
     await shown(),
     /^etcd {8}1 of 3 voting, quorum 2: etcd has lost its quorum, as sg\/workers reported; see/m,
   );
+  made.reports({ seats: [], quorum: { needed: 0, well: 0 } });
+  assert.match(await shown(), /^etcd {8}members are unknown, as sg\/workers reported$/m);
 });
 
 Deno.test("ostler status nodeversion/NAME -o wide: shows the version of each etcd member, and a kubelet version with a vendor's suffix", async () => {

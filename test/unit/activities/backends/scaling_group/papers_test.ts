@@ -92,3 +92,13 @@ Deno.test("numbers: an order with a used number fails as MachineGone, and does n
   });
   deepEqual([group.cloud.group(spec.id)?.size, group.kube.all("pendingnodes").length], [3, 0]);
 });
+
+for (const id of [spec.id, spec.id.toUpperCase()]) {
+  Deno.test(`owns: accepts the node of an instance that was deleted when the node names its group as "${id}"`, async () => {
+    const group = outdated({ id });
+    group.cloud.remove("sim:///a/workers-1", true);
+    const gone = { pool, machine: "workers-1", node: "workers-1" };
+    deepEqual(await group.backend.owns(gone), { rollsControlPlanes: false });
+    deepEqual(await group.backend.owns({ ...gone, node: "another" }), undefined);
+  });
+}
