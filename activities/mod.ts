@@ -97,11 +97,11 @@ export type Activities =
 
 /**
  * Dependencies of the activities. `forecast` is the planner, passed in because activities make no decisions. `cluster`
- * is the name of the worker's cluster in Temporal, if any; `measures` receives durations, if set; `notices` are the
- * destinations of notifications. `metricsAccess` lists the servers that gates on metrics may query (none by default).
- * `handsImage` is the image of the pods that carry out Ostler's orders on nodes, such as to stage an image or to
- * upgrade Kubernetes (none by default); `giveOrder`, if set, carries out the orders of in-place updates without these
- * pods.
+ * is the name that Ostler's setting gives to the worker's Kubernetes cluster, if any; `measures` receives durations, if
+ * set; `notices` are the destinations of notifications. `metricsAccess` lists the servers that gates on metrics may
+ * query (none by default). `handsImage` is the image of the pods that carry out Ostler's orders on nodes, such as to
+ * stage an image or to upgrade Kubernetes (none by default); `giveOrder`, if set, carries out the orders of in-place
+ * updates without these pods.
  */
 export type ActivityDeps = Publisher & {
   forecast: Forecast;

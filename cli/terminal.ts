@@ -19,8 +19,8 @@ export interface Terminal {
   /** Asks the user and returns the answer; missing without a terminal. */
   ask?(question: string): Promise<string>;
   /**
-   * Keeps the process running when the reader of its output exits, so that a command reaches all pools and ends with its
-   * exit code; missing if unsupported.
+   * Keeps the process running when the reader of its output exits, so that a command reaches all pools and ends with
+   * its exit code; missing if unsupported.
    */
   seeThrough?(): void;
   /** The size of the terminal; missing without a terminal. */

@@ -185,7 +185,7 @@ function judgeImport(path: string, specifier: string, asType: boolean): Finding 
       ? `Use "import type": ${room.path} may know it, but not run it`
       : `${room.path} may import ${list(room.runtime)}; as types also ${
         list(room.types)
-      }. Pass the rest in as a parameter`,
+      }. Pass anything else in as a parameter`,
   };
 }
 
@@ -357,7 +357,7 @@ function errorMessage(context: Context): Visitor {
     if (!/(^|[^.])\.$/.test(endOf(node.arguments[0]))) return;
     context.report({
       node,
-      message: "Cannot end an error message with a period: others quote it inside theirs",
+      message: "Cannot end an error message with a period: other error messages quote it",
       hint: 'Write: Cannot <attempted> "<what>": <present state>',
     });
   };

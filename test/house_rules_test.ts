@@ -56,7 +56,7 @@ prove("workflows import themselves and the SDK, and everything else only as type
   dirty("workflows/replace_node.ts", `import { sleep } from "@temporalio/workflow-next";`),
 ]);
 
-prove("steps of the main loop, tasks of machines and the state are apart", [
+prove("steps/ and machine/ of workflows/ do not import each other, and state/ imports neither", [
   clean(
     "workflows/machine/drain.ts",
     `import { apply } from "../state/apply.ts"; import { awaits } from "../proxies.ts";`,
@@ -97,7 +97,7 @@ prove("activities implement contracts and never call workflows", [
   dirty("activities/nodes.ts", `import { env } from "node:process";`),
 ]);
 
-prove("connections to Temporal load settings and queries, and no worker", [
+prove("activities/temporal imports @temporalio/worker only as a type, and no other activities", [
   clean("activities/temporal/server.ts", `import type { NativeConnection } from "@temporalio/worker";`),
   dirty("activities/temporal/server.ts", `import { NativeConnection } from "@temporalio/worker";`),
   dirty("activities/temporal/server.ts", `import { drain } from "../node/drain.ts";`),
@@ -189,7 +189,7 @@ prove("packages have bare names, and local modules complete file names", [
   clean("workers/worker.ts", `import crds from "../deploy/kubernetes/crds.json" with { type: "json" };`),
 ]);
 
-prove("files are snake_case, have meaningful names and are in a room", [
+prove("files are snake_case, have meaningful names and are in a folder with an import rule", [
   clean("workflows/replace_node.ts", ""),
   clean("test/unit/workflows/policy/budget_test.ts", ""),
   dirty("workflows/replaceNode.ts", "", ["file-name"]),

@@ -16,8 +16,8 @@ import { affected, changedFiles, readGraph, sinceLines, UnknownRevision } from "
 
 const children = new Children();
 
-// Maximum number of concurrent test processes, more than two cores can keep busy. Each has its own ports, enough for
-// dozens of test clusters.
+// Maximum number of concurrent test processes; fewer are enough to keep two cores busy. Each process has its own ports,
+// enough for dozens of test clusters.
 const lanes = 12;
 
 /** A piece that has run: a step, or some files of a group of tests. */

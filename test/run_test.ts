@@ -51,7 +51,7 @@ Deno.test("failuresOf: names failed tests, their files and the errors of their s
   ]);
 });
 
-Deno.test("testsThat: names the tests with a result", () => {
+Deno.test("testsThat: names the tests with the given result", () => {
   assert.deepEqual(testsThat("skipped", junit(passed("a") + failed("b") + skipped("c"))), ["a => c"]);
 });
 
@@ -92,7 +92,7 @@ Deno.test("slowestLines: shows ten, the slowest first", () => {
   assert.deepEqual(lines.slice(0, 2), ["   11.0 s  file 11", "   10.0 s  file 10"]);
 });
 
-Deno.test("busyBetween: returns how many of the cores were busy between two reads, if the host reports them", () => {
+Deno.test("busyBetween: returns how many of the cores were busy between two reads, if the host reports CPU times", () => {
   const [from, to] = ["cpu  100 0 50 1000 50 0 0 0 0 0", "cpu  220 10 70 1040 60 0 0 0 0 0"].map(parseCoreTime);
   assert.equal(busyBetween(from, to, 2), "1.5 of 2 cores busy");
   assert.equal(busyBetween(to, to, 2), "");
@@ -172,7 +172,7 @@ Deno.test("inLanes: begins nothing beside a job that fills all cores", async () 
   const { begun, end, done } = told([job("a1", 0.5), job("b1", Infinity), job("c1", 1.75)], 2);
   assert.deepEqual(begun, ["a1 in lane 0"]);
   end("a1");
-  await eventually("the lonely one", () => begun.length === 2);
+  await eventually("the job that must run alone", () => begun.length === 2);
   await setTimeout(20);
   assert.deepEqual(begun.map((each) => each.slice(0, 2)), ["a1", "b1"]);
   end("b1");
@@ -186,7 +186,7 @@ Deno.test("inLanes: refuses jobs that wait for each other", async () => {
   await assert.rejects(inLanes(jobs, { cores: 2, lanes: 2 }, () => Promise.resolve()), /they wait for each other/);
 });
 
-Deno.test("groups: the field after names only existing steps and groups", () => {
+Deno.test("groups: the field `after` names only existing steps and groups", () => {
   const known = { ...steps, ...groups };
   const named = Object.values(known).flatMap(({ after = [] }) => after);
   assert.deepEqual(named.filter((name) => !(name in known)), []);
@@ -229,7 +229,7 @@ Deno.test("piecesOfGroup: runs files that are listed together in one process, an
   ]);
 });
 
-Deno.test("piecesOfGroup: divides the files of `together` among that many processes, and runs each other file in its own process", () => {
+Deno.test("piecesOfGroup: divides the files of `together` among `together.processes` processes, and runs each other file in its own process", () => {
   const all = filesOf({ paths: ["test/workflow"] });
   const [first = "", second = "", third = ""] = all;
   const together = { processes: 2, files: [third, first, second] };
@@ -242,7 +242,7 @@ Deno.test("piecesOfGroup: divides the files of `together` among that many proces
   assert.ok(pieces.slice(2).every(({ tests }) => !tests?.isShared));
 });
 
-Deno.test("groups: the integration files that share processes are exactly those whose stories run on a shared site", () => {
+Deno.test("groups: the integration files that share processes are exactly those whose tests use a shared cluster", () => {
   const asks = (file: string): boolean => /\b(testInWorld|inSharedWorld|testStory)\(/.test(readFileSync(file, "utf8"));
   const { together, ...group } = groups["integration"] ?? { paths: [] };
   assert.deepEqual(filesOf(group).filter(asks).toSorted(), together?.files.toSorted());
@@ -254,7 +254,7 @@ Deno.test("piecesOfGroup: halves the load of a process whose files all wait half
   const pieces = piecesOfGroup("workflow", { ...group, waiting: [first] });
   assert.deepEqual(pieces.map(({ load }) => load), pieces.map(({ title }) => title === first ? 0.3 : 0.6));
   const [shared] = piecesOfGroup("workflow", { ...group, paths: [first, second], shares: 1, waiting: [first] });
-  assert.equal(shared?.load, 0.6, "Expected a process without waits to be busy");
+  assert.equal(shared?.load, 0.6, "Expected the full load with a file that does not wait");
 });
 
 Deno.test("groups: name no missing file", () => {
@@ -298,7 +298,7 @@ Deno.test("runPiece: writes the whole output of a file, and its cost, while anot
   assert.deepEqual(counts, { passed: 2, failed: 0, skipped: 0 }, said.join("\n"));
   assert.deepEqual(times.map(({ what }) => what.slice(-9)), ["a_test.ts", "b_test.ts"]);
   const texts = said.map(stripVTControlCharacters);
-  assert.equal(texts.length, 2, "Expected each log once, with one file");
+  assert.equal(texts.length, 2, "Expected one log for each of the two files");
   for (const own of ["a", "b"]) {
     const log = texts.find((text) => text.includes(`${own} is here`)) ?? "";
     assert.match(log, new RegExp(`${own} is here\\n(.*\\n)*${own} goes\\n`));
@@ -398,7 +398,7 @@ function meeting(own: string, other: string): string {
   `;
 }
 
-/** A child that starts a process, prints its ID, and ends only on request. */
+/** A child that starts a process, writes the process's ID to a file, and runs until it is stopped. */
 function lasting({ folder }: Scene, name: string): { args: string[]; limitMinutes: number; log: string } {
   const code = `
     const child = new Deno.Command("sleep", { args: ["600"] }).spawn();

@@ -117,7 +117,7 @@ function credentialSchedule(config: Config, self: ClusterIdentity): ScheduleOpti
       ...(self.uid === "" ? {} : { memo: { cluster: { ...self } } }),
       staticSummary: "Renew credentials that are due",
       staticDetails:
-        "Renews due credentials of pools without a rollout, and signals the rollouts of all others; changes no machine.",
+        "Renews due credentials of unchanged pools itself, and starts or signals the rollouts of other pools with due credentials.",
     },
     policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: Math.max(every, 60_000) },
     memo: { purpose },

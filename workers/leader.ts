@@ -24,7 +24,7 @@ const leaderTimes = {
   leave: 3_000,
 };
 
-/** Who holds the Lease: this process, another one, or unknown because the API server gave no useful answer. */
+/** The holder of the Lease: this process, another one, or unknown because the API server gave no useful answer. */
 type Holder = "This" | "Another" | "Unknown";
 
 /** Another controller may lead now: the process exits, and restarts on standby. */

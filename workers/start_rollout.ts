@@ -20,8 +20,8 @@ export interface Starting {
 /**
  * Starts or signals the run of a pool, and returns the run. Safe to call any number of times, because each pool has one
  * workflow ID and the signal only requests another read. After a cancellation that could not be reported, a repeated
- * signal starts a run that only reports the cancellation. Throws while a worker still serves the pool's run under the
- * previous name of this cluster.
+ * signal starts a run that only publishes the config and completes the cancellation. Throws while a worker still serves
+ * the pool's run under the previous name of this cluster.
  */
 export async function startRollout(
   { client, config, self }: Starting,

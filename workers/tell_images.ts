@@ -1,4 +1,4 @@
-/** Starts a run that evaluates each OSImage: when its spec changes, and periodically until the image is accepted. */
+/** Starts one run per OSImage to evaluate it: when its spec changes, and periodically until the image is accepted. */
 import type { Client } from "@temporalio/client";
 import { Informer } from "../activities/kube/informer.ts";
 import type { InformerDeps } from "../activities/kube/informer.ts";

@@ -47,8 +47,8 @@ export async function tellJoiningNodes({ kube, log, ...news }: JoiningDeps, sign
       const node = nodes.isFresh ? nodes.get(record?.node ?? "") : undefined;
       const isOver = record !== undefined && Date.now() >= record.deadline;
       if (!record || (!node && !isOver)) return [];
-      // Includes since when the node has its state, because a run may have read a changed state that has changed back
-      // since.
+      // Includes the start time of the node's state: a run may have read another state between two checks that show the
+      // same state.
       return [[name, [record.uid, node?.ready ?? "", node?.since ?? "", isOver].join(" ")]];
     });
   };
@@ -68,7 +68,7 @@ export async function admitJoiningNode(client: Client, { cluster, taskQueue }: C
     signalArgs: [],
     staticSummary: `Admit joining node ${name}`,
     staticDetails:
-      `Writes image and components to the node that JoiningNode \`${name}\` announces, and deletes the JoiningNode.`,
+      `Annotates the node of JoiningNode \`${name}\` with the node's components, and deletes the JoiningNode.`,
     ...shownOf(cluster),
   });
 }

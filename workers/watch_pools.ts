@@ -1,4 +1,7 @@
-/** Watches the pools of all backends with their Rollouts and policies; keeps only what signals depend on. */
+/**
+ * Watches the pools of all backends with their Rollouts and policies; keeps only what signals, metrics and
+ * notifications need.
+ */
 import type { Logger } from "@temporalio/common";
 import { isDeepStrictEqual } from "node:util";
 import type { AllPools, PoolSource, WatchDeps } from "../activities/backends/contract.ts";

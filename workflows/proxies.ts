@@ -34,10 +34,10 @@ export const patient = {
   retry: { initialInterval: "200ms", backoffCoefficient: 2, maximumInterval: "30s", maximumAttempts: 300 },
 } as const;
 
-// Longer than for writes, because one such activity reads both the desired state and the machines.
+// One attempt may take longer than a write, because one such activity reads both the desired state and the machines.
 const reading = { startToCloseTimeout: "40s", scheduleToCloseTimeout: "2m", retry: briefRetry } as const;
 
-// Longer than for writes, because publishing reads the desired state too.
+// One attempt may take longer than a write, because publishing reads the desired state too.
 const publishing = { startToCloseTimeout: "40s", scheduleToCloseTimeout: "3m", retry: briefRetry } as const;
 
 /** Reads as normal activities, for reads that are rare or can take long. */

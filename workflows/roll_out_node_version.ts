@@ -1,7 +1,7 @@
 /**
- * Brings all nodes of a NodeVersion's scaling groups to the desired version:
- * survey → upgrade Kubernetes of the control planes → hold the autoscaler → release stage after stage → survey until
- * nothing is left → end the release → end the hold of the autoscaler.
+ * Brings all nodes of a NodeVersion's scaling groups to the desired version.
+ * Steps: survey → upgrade Kubernetes of the control planes → hold the autoscaler → release the stages in order (groups
+ * of control planes, then groups of workers) → survey until nothing is left → end the release, then the hold.
  * Groups are rolled, and Kubernetes is upgraded, by runs of their own, which continue without this one; the released
  * stage is stored on the NodeVersion. Invariants: no stage is released while an autoscaler runs or an earlier stage is
  * not done. An autoscaler that was turned off is turned on again by this run, or by the first reconcile of its

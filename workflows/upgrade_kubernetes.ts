@@ -1,11 +1,11 @@
 /**
  * Upgrades the control planes of a NodeVersion to its Kubernetes version with kubeadm, in place and one at a time:
- * survey → check → approval → one control plane after the other → survey until all run the version.
- * Each step follows from the survey alone, so a new run continues where an interrupted run stopped. Before a person
- * approves the version, nothing on a node changes except for files of kubeadm's check. The upgrade of another control
- * plane does not begin while one is under way, and a control plane whose upgrade failed keeps its cordon and its slot. A
- * cancellation leaves the control plane under way as it is, and the next run continues there: meanwhile the other control
- * planes serve, and the node completes an order that it has already received.
+ * survey → check → approval → one control plane after the other → survey until all run the version. Each step follows
+ * from the survey alone, so a new run continues where an interrupted run stopped. Before a person approves the version,
+ * nothing on a node changes except for files of kubeadm's check. The upgrade of another control plane does not begin
+ * while one is under way, and a control plane whose upgrade failed keeps its cordon and its slot. A cancellation leaves
+ * the control plane under way as it is, and the next run continues there: meanwhile the other control planes serve, and
+ * the node completes an order that it has already received.
  */
 import {
   CancellationScope,

@@ -64,9 +64,9 @@ export interface Backend {
   wanted(pool: PoolRef, question: WantedQuestion): Promise<Wanted>;
   /** Reads the machines that the pool owns, not all with its labels. Throws Moot or returns none for a deleted pool. */
   observe(pool: PoolRef): Promise<Observation>;
-  /** Reads a machine as the rollout planner sees it, even of another pool; undefined if deleted. Writes nothing. */
+  /** Reads a machine as the rollout planner sees it, perhaps even of another pool; undefined if it was deleted. */
   member(member: MemberRef): Promise<Member | undefined>;
-  /** Reads the progress of a machine, even a machine of another pool; undefined if it was deleted. Writes nothing. */
+  /** Reads the progress of a machine, perhaps even of another pool; undefined if it was deleted. */
   state(member: MemberRef): Promise<MachineState | undefined>;
   /**
    * If the pool owns the machine and `node` is the machine's node, returns whether the pool rolls control planes;
@@ -83,8 +83,8 @@ export interface Backend {
   releaseAll(pool: PoolRef): Promise<void>;
   /**
    * Makes the last good template and profile the desired ones; returns whether this changed anything. Changes nothing
-   * if the order names a bad change and another one is desired by now. Throws Refused (LastGoodMissing) if no last good
-   * revision is recorded.
+   * if the order names a bad change and a newer change is desired by now. Throws Refused (LastGoodMissing) if no last
+   * good revision is recorded.
    */
   restore(order: RestoreOrder, place: ProfilePlace): Promise<{ changed: boolean }>;
 
@@ -143,8 +143,8 @@ export interface Backend {
    */
   readonly keep: ((pool: PoolRef, findStray: FindStray) => Promise<Keeping>) | undefined;
   /**
-   * Lets the pool use a change again that `restore` replaced, if it is one of these (`specHash`). The field is undefined
-   * for a backend that stores nothing beside the Rollout after it has restored the last good revision.
+   * If `restore` replaced one of these changes (`specHash`), lets the pool use that change again. The field is
+   * undefined for a backend that stores nothing beside the Rollout after it has restored the last good revision.
    */
   readonly endPin: ((pool: PoolRef, specHashes: readonly string[]) => Promise<void>) | undefined;
   /**
@@ -314,7 +314,7 @@ export interface PoolSource {
 
 /** The pools of all backends. */
 export interface AllPools extends PoolSource {
-  /** Kinds of pools whose objects could not be listed yet, such as for a missing CRD or permission. */
+  /** Kinds of pools whose objects could not be listed yet, for example because a CRD or permission is missing. */
   missing(): PoolKind[];
 }
 

@@ -31,7 +31,7 @@ export interface Capabilities {
   readonly zones: "Ordered" | "Chosen";
 }
 
-/** A scaling group as its cloud has it. */
+/** The properties of a scaling group in its cloud. */
 export interface CloudGroup {
   id: string;
   /** Name for people; `autoscalerName` is the name for the cluster-autoscaler. */
@@ -102,7 +102,7 @@ export interface Journal {
   write: (change: { from: string; to: string }) => Promise<boolean>;
 }
 
-/** Attempts to order an instance, as a driver records them in its journals. */
+/** Examines and ends the launch attempts that a driver has recorded in journals. */
 export interface Attempts {
   /** Returns whether a journal's text has an open attempt: one that has launched an instance, or may have done so. */
   isOpen: (text: string) => boolean;
@@ -117,7 +117,7 @@ export interface Driver {
   /** Name of the cloud in messages. */
   readonly title: string;
   readonly capabilities: Capabilities;
-  /** Milliseconds between two reads of a waiting caller; default 5 s. */
+  /** Milliseconds between two reads of the cloud by a caller that waits; default 5 s. */
   readonly lookEvery?: number;
   /** Milliseconds after an order in which the cloud may not list the new instance; default 2 min. */
   readonly lagMs?: number;

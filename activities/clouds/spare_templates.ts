@@ -12,8 +12,8 @@ const templatesKept = 10;
 /** Age (ms) below which a template is not deleted, because a group may be about to use it. */
 const ripeMs = 86_400_000;
 /**
- * A template is not used again from this time (ms) before it reaches the age of `ripeMs`, because its deletion may
- * begin meanwhile.
+ * A template that reaches the age of `ripeMs` within this time (ms) is not reused, because its deletion could begin
+ * before a group boots it.
  */
 const marginMs = 3_600_000;
 /** Maximum number of templates that one call chooses, the oldest first. */

@@ -259,7 +259,7 @@ function foundOf({ metadata = {}, data = {}, immutable }: V1Secret): Found {
 
 interface LeftStanding {
   standing: Standings;
-  /** Time of the publication, as of `performance.now()`. */
+  /** Time of the publication, on the clock of `performance.now()`. */
   at: number;
 }
 

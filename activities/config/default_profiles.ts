@@ -6,9 +6,9 @@ import type { OsProfileObject } from "../kube/resources.ts";
 export const installedAnnotation = "ostler.dev/default-profile";
 
 /**
- * Returns Install if a built-in profile of version `version` is created, or replaces the existing profile: if its
- * version differs, even if Ostler did not install it. Returns KeepNewer for a profile that a newer Ostler installed, and
- * Keep for a profile with the same version, which people may have edited.
+ * Compares the existing profile with the built-in one, which has version `version`. Returns KeepNewer if Ostler has
+ * installed a higher version, Keep if the versions are equal, because people may have edited the existing profile, and
+ * otherwise Install, even if Ostler did not install the existing profile.
  */
 export function fateOfDefault(
   existing: OsProfileObject | undefined,

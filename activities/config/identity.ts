@@ -134,7 +134,7 @@ export async function claimForCluster(kube: Cluster, what: string, annotations: 
   );
 }
 
-// Cached without limit, because the API server of a process never changes its cluster; a failed read is not cached.
+// Cached without limit, because a process talks to the API server of one cluster only; a failed read is not cached.
 function uidOf(kube: Cluster): Promise<string> {
   return kube.cache.read("uid of the cluster", () => readUid(kube), { freshMs: Infinity });
 }
@@ -144,7 +144,7 @@ async function readUid(kube: Kube): Promise<string> {
   return metadata?.uid ?? "";
 }
 
-// Annotations of a MachineDeployment that configure its config, by Operating System Manager's names.
+// Annotations and finalizer of a MachineDeployment, under the names that Operating System Manager uses too.
 
 export const profileAnnotation = "k8c.io/operating-system-profile";
 export const profileNamespaceAnnotation = "k8c.io/operating-system-profile-namespace";

@@ -8,7 +8,7 @@ export const kubeconfigKey = "kubeconfig";
 export const edgeScriptKey = "fetch-bootstrap-script";
 
 export const secretRevisionAnnotation = "k8c.io/machine-deployment-revision";
-/** SHA-256 of all annotations of the MachineDeployment, as Operating System Manager writes it. */
+/** SHA-256 of all annotations of the MachineDeployment, in the form that Operating System Manager writes. */
 export const annotationsHashAnnotation = "k8c.io/mdannotations-hash";
 export const profileVersionAnnotation = "k8c.io/osp-version";
 /** Annotations of Ostler on every artefact: the MachineDeployment that owns it, and the digest of the config. */

@@ -26,7 +26,7 @@ export interface PublishOrder {
   pool: PoolRef;
   revision: string;
   configDigest?: string;
-  /** The desired spec and the last good spec ("" for none) as just read, both as returned by `specHashOf`. */
+  /** Hashes (`specHashOf`) of the desired and the last good spec ("" for none), which the caller has just read. */
   seen?: { specHash: string; goodSpecHash: string };
 }
 

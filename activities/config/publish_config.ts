@@ -176,7 +176,7 @@ async function together(writes: Record<string, Promise<Written>>): Promise<Recor
   return Object.fromEntries(Object.keys(writes).map((which, nth) => [which, written[nth] as Written]));
 }
 
-// A renewal leaves provisioning user-data without tokens unchanged; most profiles put no token into it.
+// A renewal does not write provisioning user-data that is up to date and has no tokens; most profiles put none into it.
 function isAsWanted({ found }: Standing, text: string): boolean {
   return found?.text === text && !hasTokens(text);
 }

@@ -211,6 +211,6 @@ export interface ConfigSource {
   line: LinedProfile[];
   /** All RolloutPolicies of the pool's namespace. */
   policies: RolloutPolicyObject[];
-  /** When the read of these objects began, as of `performance.now()`. */
+  /** When the read of these objects began, on the clock of `performance.now()`. */
   since: number;
 }

@@ -226,8 +226,8 @@ function isDue({ status }: RolloutObject): boolean {
   return Date.parse(status?.credentials?.renewAt ?? "") <= Date.now();
 }
 
-// Returns a pool with an invalid object as one that needs a rollout, which reports what is invalid, because one pool must
-// not stop the renewal of all others.
+// Returns a pool with an invalid object as one that needs a rollout, which reports what is invalid, because one pool
+// must not stop the renewal of all others.
 async function duePoolOrInvalid(reader: PoolReader, rollout: RolloutObject): Promise<DuePool | undefined> {
   const { namespace, name } = rollout.metadata;
   try {

@@ -8,13 +8,16 @@ import { createHash } from "node:crypto";
 
 /** Fractions of a lifetime between which credentials become due. */
 const dueAfter = { earliest: 1 / 6, latest: 1 / 3 };
-/** Checks per lifetime: the third check after 1/3 is at 11/24, which leaves 1/24 for the renewal before one half. */
+/**
+ * Checks per lifetime. Credentials are due at 1/3 of their lifetime at the latest; if the next two checks fail, the
+ * third check, at 11/24 at the latest, leaves 1/24 for the renewal before half of the lifetime has passed.
+ */
 const looksPerLife = 24;
 const longestPauseMs = 3_600_000;
 /** Fraction of the requested lifetime below which a granted one is too short for the planned checks. */
 const leastGiven = 3 / 4;
 
-/** Returns the milliseconds, in whole seconds, between two checks of credentials with that lifetime. */
+/** Returns the milliseconds, a multiple of 1000, between two checks of credentials with that lifetime. */
 export function lookEveryMs(lifeSeconds: number): number {
   return Math.min(Math.floor(lifeSeconds / looksPerLife) * 1000, longestPauseMs);
 }

@@ -2,8 +2,8 @@
  * The pieces of a snapshot that a member sends: lines of JSON, each with 32 KiB of data and the number of bytes that
  * remain.
  *
- * Uses `fetch`, because a response of `node:https` buffers everything while the reader is slow (Deno 2.9: 500 MiB).
- * `fetch` also trusts the system's CAs, so callers first send a request that trusts only the configured CA.
+ * Uses `fetch`, because a response of `node:https` buffers everything while the reader is slow (500 MiB, measured with
+ * Deno 2.9). `fetch` also trusts the system's CAs, so callers first send a request that trusts only the configured CA.
  */
 import { Buffer } from "node:buffer";
 import { SnapshotLine } from "./answers.ts";

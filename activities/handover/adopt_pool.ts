@@ -15,7 +15,8 @@ import { artefactNames, type HandoverPool, keyOf, type Place } from "./pools.ts"
 /**
  * Whether a pool can be taken over. Claim: Operating System Manager made its objects, and they can be claimed. Claimed:
  * Ostler has claimed or published them. Unpublished: there is no bootstrap secret. Collision: another pool has, or
- * would have, an object of the same name. Leaving: the MachineDeployment is deleted or being deleted.
+ * would have, an object with the name of one of this pool's objects. Leaving: the MachineDeployment is deleted or being
+ * deleted.
  */
 export type Adoption = "Claim" | "Claimed" | "Unpublished" | "Collision" | "Leaving";
 

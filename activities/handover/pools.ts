@@ -43,7 +43,7 @@ export interface HandoverPool {
   boot?: BootSecret;
   /** Names of the pool's existing objects, of the kinds that both systems make. */
   artefacts: string[];
-  /** Other pools for which an object of the same name would be made. */
+  /** Other pools for which an object with the name of one of this pool's objects would be made. */
   rivals: string[];
   /** Machines that Ostler holds, by an annotation that makes machine-controller ignore them. */
   held: string[];

@@ -56,7 +56,8 @@ export interface Deployment {
 }
 
 /**
- * Returns the Deployments of both systems that are not scaled to zero; `systemNamespace` is the namespace of Ostler's.
+ * Returns the Deployments of both systems that are not scaled to zero; `systemNamespace` is the namespace of Ostler's
+ * Deployments.
  */
 export async function readAtWork(kube: Kube, systemNamespace?: string): Promise<AtWork> {
   const found = await listDeployments(kube, systemNamespace, ({ metadata, spec, status }) => {

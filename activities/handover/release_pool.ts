@@ -1,4 +1,4 @@
-/** Gives one pool back to Operating System Manager; each step is idempotent, and an interrupted release continues. */
+/** Gives one pool back to Operating System Manager; each step is idempotent, so an interrupted call can be repeated. */
 import type { Cluster } from "../cluster.ts";
 import { annotationsHash, namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import { deleteIdentity, ensurePoolCleanedUp } from "../config/clean_up.ts";

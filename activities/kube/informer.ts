@@ -217,8 +217,8 @@ export class Informer<T> {
     this.#deps.onChange?.(key, before);
   }
 
-  // An exception in a transform of the schema escapes `safeParse`. Here it would end the process, or keep every list from
-  // completing, because of a single object.
+  // An exception in a transform of the schema escapes `safeParse`. Here it would end the process, or keep every list
+  // from completing, because of a single object.
   #read(object: Watched): T | undefined {
     try {
       return this.#resource.schema.safeParse(object).data;

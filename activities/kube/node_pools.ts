@@ -21,7 +21,7 @@ export const NodePool = z.object({
     driver: z.enum(["bootc", "rpm-ostree", "ostree", "FleetLock"]),
     fleetLock: z.strictObject({ group: z.string().max(63).regex(/^[a-zA-Z0-9.-]+$/).default("default") }).optional(),
   }).refine(({ driver, image }) => (driver === "FleetLock") === (image === undefined), {
-    message: "must have an image, except with driver FleetLock, which allows none",
+    message: "image is required, except with driver FleetLock, where it is not allowed",
   }).refine(({ driver, fleetLock }) => driver === "FleetLock" || fleetLock === undefined, {
     message: "fleetLock is allowed only with driver FleetLock",
   }),

@@ -15,7 +15,10 @@ export function recreation(now: number): { spec: { template: { metadata: { annot
   return { spec: { template: { metadata: { annotations } } } };
 }
 
-/** The state of a MachineDeployment for which a person has seen the plan. */
+/**
+ * A person's request to replace the machines of `pool`; the plan that the person has seen was made at this `generation`
+ * of the MachineDeployment.
+ */
 interface RecreationOrder {
   pool: PoolRef;
   generation: number | undefined;

@@ -16,8 +16,9 @@ const silentMs = 600_000;
 const freshMs = 60_000;
 
 /**
- * Returns a sentence if a running cluster-autoscaler manages the group, and may add or delete machines while Ostler
- * rolls it; "" if none manages the group, or if an AutoscalingStrategy exists, with which Ostler can pause it.
+ * Returns a sentence if a running cluster-autoscaler manages the group, and may add or delete machines during a rollout
+ * of the group. Returns "" if no running autoscaler manages the group, or if an AutoscalingStrategy exists, with which
+ * Ostler can pause the autoscaler.
  */
 export async function unheldAutoscaler(
   kube: Cluster,

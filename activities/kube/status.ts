@@ -45,9 +45,10 @@ function sorted(attempt: string, error: unknown): unknown {
 }
 
 /**
- * Bounds (ms) of the pause that the API server may ask for before a retry. `most` keeps a step from waiting longer than
- * all of its retries. A pause up to `above` is ignored, and the pauses of the retry policy apply, which grow to 15 s or
- * 30 s: with shorter ones, a step would use up its attempts within seconds.
+ * Bounds (ms) of the pause that the API server may ask for before a retry. A pause longer than `most` is cut to `most`,
+ * because many steps have only two or three minutes for all attempts. A pause up to `above` is ignored, and the pauses
+ * of the retry policy apply, which grow to 15 s or 30 s: with shorter ones, a step would use up its attempts within
+ * seconds.
  */
 const askedMs = { above: 15_000, least: 30_000, most: 60_000 };
 

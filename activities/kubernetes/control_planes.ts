@@ -34,7 +34,10 @@ export async function readPlanes(
   return planesOf({ object, version }, { nodes, seats, parts, slots, leads });
 }
 
-/** Returns undefined if etcd cannot be read, because its leader only affects the order of the control planes. */
+/**
+ * Returns undefined if etcd cannot be read: then no control plane counts as the leader of etcd, whose upgrade or
+ * renewal otherwise comes last.
+ */
 async function readEtcd(kube: Cluster): Promise<EtcdSurvey | undefined> {
   try {
     return await readSurvey(kube);

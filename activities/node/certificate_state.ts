@@ -4,7 +4,7 @@ import { Buffer } from "node:buffer";
 import type { Kube } from "../kube/client.ts";
 import { statusOf } from "../kube/status.ts";
 
-/** Kubelets request the certificate they register with from this signer. */
+/** The signer of the client certificates with which kubelets register their nodes. */
 const signer = "kubernetes.io/kube-apiserver-client-kubelet";
 /** Requests per page, and maximum pages: kube-controller-manager deletes requests within a day, so there are few. */
 const pageSize = 500;
@@ -45,8 +45,8 @@ async function readRequests(kube: Kube): Promise<V1CertificateSigningRequest[] |
   }
 }
 
-// Returns whether the request is for the node of this name. Searches the DER text with the length that precedes it, so
-// that a name does not match a longer name that begins with it.
+// Returns whether the request is for the node of this name. Searches the DER of the request for the node's user name
+// with the length byte before it, so that a name does not match a longer name with the same beginning.
 function isFor({ spec }: V1CertificateSigningRequest, name: string): boolean {
   const subject = `system:node:${name}`;
   const der = derOf(spec.request);

@@ -156,7 +156,7 @@ export class Drain {
     this.#moved.add(uid);
   }
 
-  // At the deadline every remaining pod is an obstacle, even one that only waits for its turn or for its end.
+  // At the deadline every remaining pod is an obstacle, even one that only waits to be evicted or is terminating.
   #rest(pods: V1Pod[], obstacles: Obstacle[]): Obstacle[] {
     const named = new Set(obstacles.map(({ pod }) => pod));
     return pods.filter((pod) => !named.has(pod)).map((pod) => {

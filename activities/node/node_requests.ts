@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { Resource } from "../kube/resources.ts";
 import { nodeNameIn } from "../x509/node_subject.ts";
 
-/** Kubelets request the certificate they register with from this signer. */
+/** The signer of the client certificates with which kubelets register their nodes. */
 const nodeSigner = "kubernetes.io/kube-apiserver-client-kubelet";
 
 export interface NodeRequest {

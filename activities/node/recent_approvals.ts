@@ -13,7 +13,9 @@ interface Given {
   at: number;
 }
 
-/** Approvals that the API server reported, and those of this process that it may not have reported yet. */
+/**
+ * Approvals that the API server reported, and approvals by this process that the API server may not have reported yet.
+ */
 export class RecentApprovals {
   readonly #given = new Map<string, Given>();
 

@@ -158,7 +158,7 @@ async function readTarget(
   return recordOf(target, seen);
 }
 
-/** Reads the certificate of the server that a record names now, whatever the age of the record. */
+/** Reads the certificate of the server that a record names, even if the record is less than an hour old. */
 export async function readRecord(
   kube: Cluster,
   { component, of, at }: CertificateRecord,

@@ -12,7 +12,7 @@ import { lackOf, othersFirst } from "./joining_control_plane.ts";
 import { marks } from "./marks.ts";
 
 const hourMs = 3_600_000;
-/** Deadline (ms) of a JoiningNode that does not name one, as the join service sets it for a worker node. */
+/** Deadline (ms) of a JoiningNode without one: equal to the deadline that the join service sets for a worker node. */
 const usualMs = 48 * hourMs;
 /** Longest deadline (ms), because users who may write JoiningNodes can set any deadline. */
 const mostMs = 7 * 24 * hourMs;

@@ -1,4 +1,4 @@
-/** Releases the target of a NodeVersion to its groups, stage by stage, and writes its status. */
+/** Releases the target of a NodeVersion to its control planes or its workers, and writes the NodeVersion's status. */
 import type { ClusterObject, VersionStage, VersionStanding } from "../../workflows/contracts/mod.ts";
 import { moot, unavailable } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";

@@ -29,9 +29,7 @@ export interface HandPod {
   /** Deadline of the order (epoch ms). */
   until: number;
   command: string[];
-  /**
-   * Returns the script's arguments for a deadline (epoch ms), because an outage of the API server extends the deadline.
-   */
+  /** Returns the script's arguments for a deadline (epoch ms), which an outage of the API server makes later. */
   args(until: number): string[];
 }
 

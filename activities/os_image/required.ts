@@ -5,7 +5,9 @@ import { Unfit } from "./fault.ts";
 import type { SignedStatement } from "./statement.ts";
 import { faultText, signerOf, type Trust, trustText } from "./trust.ts";
 
-/** The requirement of a spec: a statement of one of these types, by a trusted signer, about one of the image's digests. */
+/**
+ * The requirement of a spec: a statement of one of these types, by a trusted signer, about one of the image's digests.
+ */
 export interface Requirement {
   /** Name of the statement in messages. */
   what: "provenance" | "scan";

@@ -203,7 +203,9 @@ async function failure(
 
 // The last Event of the cluster about a machine.
 
-/** Maximum Events of a machine that are read. They are sorted here, because the API server does not list them by time. */
+/**
+ * Maximum Events of a machine that are read. They are sorted here, because the API server does not list them by time.
+ */
 const eventsRead = 500;
 
 /** Returns the newest Event about an object as "Reason: message", or undefined. */

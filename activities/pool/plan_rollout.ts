@@ -8,7 +8,7 @@ import { absenceText, readDesired } from "./read_desired.ts";
 import { readMembers } from "./read_pool.ts";
 import { byTurn } from "./snapshot.ts";
 
-/** Returns the plan of a rollout to its end, over all members in their removal order; `now` in epoch ms. */
+/** Returns the plan of the whole rollout; `members` are all machines in their removal order, `now` is epoch ms. */
 export type Forecast = (
   question: {
     now: number;

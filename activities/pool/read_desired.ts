@@ -77,8 +77,8 @@ export async function awaitDesiredSettled(
     every: 250,
     look: async () => {
       // While the watch shows that the controller has not observed the desired state, an event does not cause a read
-      // from the API server. A read at an interval reads from it in any case, because the watch may have missed an
-      // event.
+      // from the API server. Calls that no event caused read from the API server in any case, because the watch may
+      // have missed an event.
       if (missing && news.isNew && backend.templates?.isSurelyUnsettled(pool)) return { missing };
       const seen = await readDesired(reader, pool);
       if (seen.state !== "Present" || seen.desired.settled) return { answer: seen };

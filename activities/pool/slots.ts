@@ -121,7 +121,7 @@ export async function readUpgradeSlots({ kube, profileNamespace }: BudgetKeeper)
   });
 }
 
-/** Returns the machines for which the pool has slots, also ended slots that no other pool has taken. */
+/** Returns the machines for which the pool has slots, including ended slots that the ConfigMap still contains. */
 export async function readSlotsOf(
   { kube, profileNamespace }: BudgetKeeper,
   { pool, of = "Pools" }: { pool: PoolRef; of?: BudgetName },
@@ -142,7 +142,7 @@ export function ensureSlotsKept(
 ): Promise<void> {
   const keeper: Ledger = { kube, profileNamespace, of };
   const queueKey = queueKeyOf(pool);
-  return attempting(`release slots of the shared budget of "${pool.namespace}/${pool.name}"`, async () => {
+  return attempting(`release slots of pool "${pool.namespace}/${pool.name}" in the shared budget`, async () => {
     for (let left = tries - 1;; left--) {
       const map = await readBudget(keeper);
       const own = Object.keys(map?.data ?? {}).filter((key) => isOf(pool, key));

@@ -42,7 +42,10 @@ export function snapshotOf(
   return { fingerprint: fingerprintOf(members), counts, ...listed, old: listed.old.sort(byTurn), ...rare };
 }
 
-/** Counts the machines that stay unchanged and are not listed, so that a plan knows that no other machine is left. */
+/**
+ * Counts, by reason (`kept`), the old machines that stay unchanged and are not listed, so that the planner knows
+ * whether the list lacks a machine that may be replaced.
+ */
 function unlistedOf(old: readonly Member[], listed: readonly Member[]): Pick<PoolSnapshot, "unlisted"> {
   if (listed.length === old.length) return {};
   const ids = new Set(listed.map(({ id }) => id));
@@ -179,8 +182,8 @@ function countsOf({ staying, leaving, updated, old, ill }: Groups, unproven: Set
 }
 
 /**
- * Compares by removal order: machines that may be removed, then chosen ones, then those that their controller prefers
- * to delete, then unhealthy ones, those that are not Ready, and the oldest.
+ * Compares two machines by removal order. The first property in this list that only one of them has puts it first: may
+ * be removed, chosen, preferred for deletion by its controller, due for repair earlier, not Ready, older.
  */
 export function byTurn(a: Member, b: Member): number {
   // Members that are not to be removed come last, because they would displace others from the list.

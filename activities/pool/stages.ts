@@ -77,8 +77,8 @@ export async function awaitVictimGone(
   return late;
 }
 
-// Orders that are followed by a wait in the same activity: each is given once, and retried as often as if it had an
-// activity of its own.
+// Orders that are followed by a wait in the same activity. A failed order is retried as often as if it had an activity
+// of its own; after a successful order, later attempts of the activity only wait.
 
 /** Maximum attempts of an order. If the last one fails too, the rollout reports that, and reads the pool again. */
 const triesAtMost = 8;

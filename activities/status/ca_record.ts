@@ -46,7 +46,7 @@ export function withBundle(
   return [...bundles, next].slice(-bundlesKept);
 }
 
-/** Returns the time (epoch ms) from which new machines get a bundle; 0 for all machines of its pool. */
+/** Returns the time (epoch ms) from which new machines get a bundle; 0 if all machines of the pool got the bundle. */
 function sinceOf(bundle: CaBundle | undefined): number {
   return bundle?.since === undefined ? 0 : Date.parse(bundle.since);
 }
@@ -109,7 +109,7 @@ export interface PoolTrust {
   trustingOthers: number;
 }
 
-/** Counts the machines of a pool, by their creation times (epoch ms). */
+/** Counts the machines of a pool by what they trust, which depends on their creation times `created` (epoch ms). */
 export function poolTrust(
   bundles: readonly CaBundle[],
   created: readonly number[],

@@ -15,7 +15,8 @@ const CertificateRecord = z.object({
    */
   of: text(253),
   /**
-   * Where the owner has the certificate: address and port, or the key in the Secret; "" for a Node without an address.
+   * Where the owner has the certificate: address and port, or the data key of the Secret, such as `tls.crt`; "" for a
+   * Node without an address.
    */
   at: text(300),
   readAt: time,

@@ -89,7 +89,8 @@ async function reportOn(
   const about = await subjectOf(kube, pool, existing);
   if (!about) return "Reported";
   const taken = takenBack(memoryOf(existing), report);
-  // The pin of the backend ends before the quarantine is written, so that a repeated attempt ends it too.
+  // The backend's pin ends before the new quarantine is written: if this attempt fails, the next one still finds the
+  // changes that left the quarantine.
   if (taken.length > 0) await backendOf(kube, pool).endPin?.(pool, taken);
   const resourceVersion = isRead ? undefined : existing.metadata.resourceVersion;
   const { namespace, name } = pool;

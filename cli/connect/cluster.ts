@@ -174,8 +174,8 @@ export function clusterFailure(server: string, error: unknown): unknown {
 }
 
 /**
- * Returns the failure of a read that can be repeated, such as during a restart of the API server; throws every other
- * failure.
+ * Returns the failure of a read if a later read may succeed, such as after a restart of the API server; throws every
+ * other failure.
  */
 export function passingFailure(server: string, error: unknown): Unreachable {
   const failure = clusterFailure(server, error);

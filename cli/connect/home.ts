@@ -20,7 +20,7 @@ export interface Recorded {
 export interface Home extends Partial<Pick<Recorded, "taskQueue" | "deadlines">> {
   /** Whether the Schedule belongs to the cluster of the kubeconfig; Unknown unless both UIDs are known. */
   owner: "This" | "Other" | "Unknown";
-  /** The Schedule, in messages. */
+  /** How messages name the Schedule. */
   schedule: string;
   /** Why the Schedule was not read, with the remedy; `isAway` if Temporal did not answer. */
   fault?: { text: string; isAway: boolean };

@@ -12,7 +12,7 @@ import { stateOf } from "./run_state.ts";
 /** Clusters that are read concurrently, and milliseconds for each. */
 const [atOnce, placeMs] = [8, 10_000];
 
-/** Milliseconds for a list of all clusters. */
+/** Milliseconds to list the Schedules of all clusters; the list of open rollouts has the same limit. */
 const listMs = 30_000;
 
 /** The facts in Temporal about one cluster; a reply without a value has the reason why Temporal did not answer. */

@@ -85,8 +85,8 @@ function unfinishedText(kept: KeptPool[]): string[] {
   const told = kept.slice(0, mostReasons).map(({ pool, phase }) => `${objectText(pool)} (${phase})`);
   const more = kept.length > told.length ? ` and ${kept.length - told.length} more` : "";
   return [
-    `unfinished rollouts: ${told.join(", ")}${more}; wait until each rollout ends, abort it, or give --unfinished, ` +
-    "and nothing continues it",
+    `unfinished rollouts: ${told.join(", ")}${more}; wait until each rollout ends, abort it, or give --unfinished; ` +
+    "without Ostler nothing continues these rollouts",
   ];
 }
 

@@ -128,8 +128,8 @@ async function leaveTemporal(world: World, cluster: NamedCluster, { plan, tellin
   }
 }
 
-// Their Rollouts stay, because Operating System Manager does not replace them, and Ostler continues from them if it is
-// installed again.
+// The Rollouts of NodePools and ScalingGroups stay, because Operating System Manager does not manage such pools, and
+// Ostler continues from these Rollouts if it is installed again.
 function tellKept({ plan: { kept }, telling }: Carrying): void {
   if (kept.length === 0) return;
   const names = kept.slice(0, mostKept).map(({ pool }) => objectText(pool)).join(", ");

@@ -28,7 +28,7 @@ export interface KeptPool {
 /** Phases of a Rollout without a step in progress. */
 const atRest = ["", "Converged", "RolledBack", "Aborted", "Deleting"];
 
-/** Returns the pools of which only a Rollout exists, and whose Rollout is that of a NodePool or a ScalingGroup. */
+/** Returns the pools that have no MachineDeployment, and whose Rollout is that of a NodePool or a ScalingGroup. */
 export function keptPools(pools: readonly HandoverPool[]): KeptPool[] {
   return pools.flatMap(({ namespace, name, deployment, phase = "", workflowId }) => {
     const pool = withKind({ namespace, name });

@@ -32,8 +32,9 @@ export async function releaseTemporal(
   });
 }
 
-// Only the Schedule that renews credentials shows its cluster. So it is removed last: after an interruption it still
-// shows that the Schedule that discovers scaling groups, whose ID has the same name, belongs to this cluster.
+// Only the Schedule that renews credentials records the UID of its cluster. So this Schedule is removed last: after an
+// interruption it still shows that the Schedule that discovers scaling groups, whose ID begins with the same cluster
+// name, belongs to this cluster too.
 async function removeSchedules(
   server: Server,
   { dryRun, uid }: { dryRun: boolean; uid: string },

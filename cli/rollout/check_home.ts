@@ -1,4 +1,4 @@
-/** Keeps a command from another cluster's pool of the same name, if two clusters share a namespace of Temporal. */
+/** Prevents a command from reaching a pool of the same name in another cluster that shares the Temporal namespace. */
 import { workflowIdOf } from "../../workflows/commands/start_options.ts";
 import { isClusterName } from "../connect/cluster_name.ts";
 import { type Home, needOwn } from "../connect/home.ts";
@@ -8,8 +8,8 @@ import type { PoolRow } from "./pool_row.ts";
 import { poolName } from "./pools.ts";
 
 /**
- * Throws UsageError if a command would reach another cluster: by the UID in the Schedule, or, without one of the two
- * UIDs, by the workflow that a Rollout names.
+ * Throws UsageError if a command would reach another cluster: if the Schedule has another UID than this cluster, or,
+ * while either UID is unknown, if a Rollout names a workflow of another cluster.
  */
 export function checkHome(verb: string, rows: readonly PoolRow[], home: Home): void {
   // After the cluster was renamed, a Rollout names the previous workflow until its next run, so the UID decides.
@@ -27,7 +27,10 @@ function attemptOf(verb: string, pool: PoolRow["pool"]): string {
   return `${verb} the rollout of "${poolName(pool)}"`;
 }
 
-/** Returns the cluster name in the workflow id of a pool; undefined for the name of `pool`, or another form of id. */
+/**
+ * Returns the cluster name in a workflow id; undefined if `pool` has the same cluster name, or if the rest of the id is
+ * not that of `pool`.
+ */
 function otherCluster(workflowId: string, { cluster = "", ...pool }: PoolRow["pool"]): string | undefined {
   const plain = workflowIdOf(pool);
   if (!`/${workflowId}`.endsWith(`/${plain}`)) return undefined;

@@ -48,7 +48,7 @@ export async function noMachine(
     metadata.name,
     ...(status?.nodeRef ? [status.nodeRef.name] : []),
   ]);
-  const where = isWhole ? "" : ` in namespace "${namespace}", and you are not allowed to read the others`;
+  const where = isWhole ? "" : ` in namespace "${namespace}", and you are not allowed to read other namespaces`;
   return new Refusal(
     `Failed to find machine "${name}": no machine, and no node of a machine, has this name${where}${
       nearText(name, names)

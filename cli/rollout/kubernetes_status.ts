@@ -72,7 +72,7 @@ export interface KubernetesFacts {
 
 interface ReadOptions {
   permissions?: MissingPermissions;
-  /** Namespace of the ConfigMaps with shared budgets, such as ostler-control-planes. */
+  /** Namespace of the ConfigMaps with shared budgets, one of which is ConfigMap ostler-control-planes. */
   profileNamespace?: string;
 }
 

@@ -48,8 +48,8 @@ interface NodeState {
 }
 
 /**
- * Reads the machine, its node, its pool and its run; optional facts are left out if they cannot be read. Throws Refusal
- * if the machine was deleted.
+ * Reads the machine, its node, its pool and the workflow run of the pool; optional facts are left out if they cannot be
+ * read. Throws Refusal if the machine was deleted.
  */
 export async function readMachineFacts(
   world: World,

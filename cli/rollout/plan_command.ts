@@ -66,7 +66,7 @@ export async function showPlan(terminal: Terminal, world: World, flags: PlanFlag
   return code;
 }
 
-/** Prints the plan of the upgrade of Kubernetes of a NodeVersion. */
+/** Prints the plan of the Kubernetes upgrade that a NodeVersion requests. */
 async function showUpgrade(
   terminal: Terminal,
   world: World,

@@ -42,7 +42,7 @@ export interface Planned {
 }
 
 /**
- * The inputs of a plan: the cluster, the namespace of profiles and configs, as set on Ostler's worker, and access to
+ * The inputs of a plan: the cluster, the namespace that Ostler's worker uses for profiles and configs, and access to
  * Temporal.
  */
 export interface PlanPlace {
@@ -80,7 +80,7 @@ const FileDeployment = z.object({
   spec: z.object({ template: z.object({ spec: z.unknown() }).loose() }).loose(),
 }).loose();
 
-/** Returns the plan for a MachineDeployment that is not applied yet: its spec with the existing machines. */
+/** Returns the plan by which existing machines would get the spec of a MachineDeployment that is not applied yet. */
 export async function plannedForFile(
   { cluster, profileNamespace }: PlanPlace,
   { value, namespace, title = "the file" }: { value: unknown; namespace: string; title?: string },

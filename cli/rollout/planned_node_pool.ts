@@ -1,4 +1,4 @@
-/** Plans a NodePool, whose changes are changes of its image. */
+/** Plans the rollout of a NodePool; the plan shows only the change of its image. */
 import { readPlan } from "../../activities/pool/plan_rollout.ts";
 import { absenceText, readDesired } from "../../activities/pool/read_desired.ts";
 import { forecast } from "../../workflows/policy/forecast.ts";

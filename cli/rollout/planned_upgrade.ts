@@ -1,4 +1,4 @@
-/** Plans the upgrade of Kubernetes of a NodeVersion, with the same functions that decide in the workflow. */
+/** Plans the Kubernetes upgrade that a NodeVersion requests, with the functions by which the workflow decides. */
 import { z } from "zod";
 import { type AskedKubernetes, readAskedKubernetes } from "../../activities/kubernetes/asked.ts";
 import { apiFindings, drainsImpossible, nodesNotReady } from "../../activities/kubernetes/check.ts";

@@ -111,8 +111,8 @@ export interface PoolRow {
   generation: number;
   replicas: number;
   /**
-   * The NodeVersion that a scaling group follows, and its stage; `target` is the hash of the target that the NodeVersion
-   * asks for, if it was read.
+   * The NodeVersion that a scaling group follows, and its stage; `target` is the hash of the target that the
+   * NodeVersion asks for, if it was read.
    */
   follows?: { version: string; stage: "ControlPlane" | "Workers"; target?: string };
   /** Creation time of the Rollout, in RFC 3339. */

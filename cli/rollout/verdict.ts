@@ -16,8 +16,9 @@ export function verdictOf(row: PoolRow): Verdict {
 }
 
 /**
- * Returns the NodeVersion whose present target the rollout of a scaling group does not have yet; undefined if it has
- * it, or the target was not read. A changed NodeVersion does not change the generation of its groups.
+ * Returns the NodeVersion that a scaling group follows, if the target of the group's Rollout differs from the present
+ * target of the NodeVersion; undefined if the targets are equal, or if the NodeVersion's target was not read. A changed
+ * NodeVersion does not change the generation of its groups.
  */
 export function awaitedVersion({ follows, status }: PoolRow): string | undefined {
   const isBehind = follows?.target !== undefined && status?.targetTemplateHash !== follows.target;

@@ -13,7 +13,7 @@ export interface Frame {
   /** The progress of the run, if only one pool is watched. */
   progress?: Progress | undefined;
   now: number;
-  /** Epoch ms of the start of the rollout, or of the watch. */
+  /** Epoch ms of the start of the rollout, if only one pool is watched and that start is known; else of the watch. */
   since: number;
   /** The failure of the last read; `rows` are then from the last successful read. */
   trouble?: string | undefined;

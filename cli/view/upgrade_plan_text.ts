@@ -97,7 +97,7 @@ function doorLines(terminal: Terminal, { version, isApproved, keepsSnapshot }: U
   const { name, kubernetes } = version;
   const annotation = `ostler.dev/approved-kubernetes=${kubernetes.version}`;
   const snapshots = keepsSnapshot
-    ? "the policy keeps one before each control plane"
+    ? "the policy keeps one before each control plane upgrade"
     : "none is kept: set etcd.snapshot in the RolloutPolicy of the control planes";
   return [
     ["one way", "kubeadm cannot downgrade: only a restored snapshot of etcd reverts the upgrade"],

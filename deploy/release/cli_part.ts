@@ -1,7 +1,7 @@
 /**
- * Packs the command with everything that it needs to run on one system, as an archive to unpack anywhere. The archive
- * has Deno and source files instead of one compiled program: a compiled program has no Deno executable, with which the
- * command renders templates of other authors in a process without permissions.
+ * Packs the `ostler` command with everything that it needs to run on one system, as an archive to unpack anywhere. The
+ * archive has Deno and source files instead of one compiled program: a compiled program has no Deno executable, with
+ * which the command renders templates of other authors in a process without permissions.
  */
 import { cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

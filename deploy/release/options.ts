@@ -5,7 +5,7 @@ import { snapshotForm } from "../local/mirror/debian_archives.ts";
 const optionalParts = ["cli", "image"] as const;
 type OptionalPart = typeof optionalParts[number];
 
-/** Target systems of the command, by their names in releases. */
+/** Target systems of the `ostler` command, by their names in releases. */
 export const targets = ["linux-amd64", "linux-arm64", "darwin-amd64", "darwin-arm64"] as const;
 export type Target = typeof targets[number];
 
@@ -46,15 +46,15 @@ deno task release [flags]
                     not recorded, and a commit on which deno task campaign did not pass
   --without PARTS   Leave out cli, image, or both, separated by a comma; otherwise a part that cannot be built is
                     an error, which is reported when all other parts are built
-  --targets NAMES   Pack the command for these systems: ${targets.join(", ")} (default all)
+  --targets NAMES   Pack the ostler command for these systems: ${targets.join(", ")} (default all)
   --near-deno       If npm lacks this version of Deno for a system, pack the newest earlier patch release and report it;
-                    otherwise the command is not packed for that system
+                    without this flag, the ostler command is not packed for that system
   --sign-key FILE   Sign SHA256SUMS, provenance and images as cosign does, with this unencrypted ECDSA key on P-256
   --snapshot URL    Take the image's Debian packages from this snapshot, .../debian/20260824T000000Z (default APT
                     sources of this host)
   --help            Print this help
 
-Requires Helm and kubectl (found or built like the demo's tools), GNU tar, npm for the command,
+Requires Helm and kubectl (found or built like the demo's tools), GNU tar, npm for the ostler command,
 and a Docker engine for the image.
 Exit codes: 0, all files were built; 1, a file could not be built; 2, usage error.
 `;

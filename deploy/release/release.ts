@@ -86,7 +86,7 @@ async function writeNotes({ source: { version }, output }: Making, notes: string
  * are optional, because this machine may lack the programs that build them.
  */
 function optional({ options: { without, targets }, say }: Making): Part[] {
-  if (without.includes("cli")) say("Skipped: command");
+  if (without.includes("cli")) say("Skipped: ostler command");
   if (without.includes("image")) say("Skipped: image");
   return [
     ...(without.includes("cli") ? [] : targets.map(commandFor)),

@@ -7,7 +7,7 @@ import { run } from "./source.ts";
 
 const payloadType = "application/vnd.in-toto+json";
 
-/** Reads a private key; throws if it is not an unencrypted key of ECDSA on P-256, the kind that cosign makes. */
+/** Reads a private key; throws unless it is an unencrypted ECDSA key on P-256, the curve of the keys of cosign. */
 export async function readKey(path: string): Promise<KeyObject> {
   const pem = await readFile(path).catch((error: unknown) => {
     const { code = "unknown error" } = error as NodeJS.ErrnoException;

@@ -194,8 +194,8 @@ type CloudConfigFacts = Pick<RenderFacts, "deployment" | "provider" | "settings"
 /**
  * Returns the file that in-tree cloud providers read; `overwriteCloudConfig` of the provider config, if set, is
  * returned unchanged. Returns "" if no file is needed: with an external cloud provider, for providers without such a
- * file, and since Kubernetes 1.29, which removed in-tree providers (its pre-releases still get the file). Throws
- * ProfileRefused (CloudConfigInvalid) for an invalid spec or an unsupported provider, and ProfileRefused
+ * file, and since Kubernetes 1.29, which removed in-tree providers (pre-releases of all versions still get the file).
+ * Throws ProfileRefused (CloudConfigInvalid) for an invalid spec or an unsupported provider, and ProfileRefused
  * (KubeletVersionInvalid) for an invalid version. Throws ReferenceMissing if `secrets.references` lacks a value that
  * the spec references.
  */

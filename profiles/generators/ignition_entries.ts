@@ -46,8 +46,8 @@ export function ignitionEntries(request: UserDataRequest): IgnitionEntries {
 }
 
 /**
- * Returns what a phase defines twice, in words: a path that is a file and a unit or its drop-in, or a unit or drop-in
- * of the same name. Ignition fails at the second definition and leaves the machine in its initramfs
+ * Returns what a phase defines twice, in words: a path as a file and as a unit or drop-in, the name of a unit, or the
+ * name of a drop-in of one unit. Ignition fails at the second definition and leaves the machine in its initramfs
  * (https://github.com/coreos/ignition/issues/881).
  */
 export function definedTwice({ files, units = [] }: Pick<OsPhase, "files" | "units">): string[] {

@@ -1,7 +1,7 @@
 /**
- * The cost of Temporal alone on this machine: the same server, and a worker of a workflow that is started by a signal,
- * runs one empty local activity, and ends. No publication can be cheaper. The start of the processes is not counted.
- * Run directly, it prints its rows:
+ * The cost of Temporal alone on this machine: the server that the other parts of the bench use too, and a worker of a
+ * workflow that is started by a signal, runs one empty local activity, and ends. No publication can be cheaper. The
+ * start of the processes is not counted. Run directly, it prints its rows:
  *
  *     deno run -A test/bench/floor.ts 300
  */

@@ -1,7 +1,7 @@
 // deno-lint-ignore-file no-console -- this program prints its measurements
 /**
- * The cost of a fleet of a thousand pools without machines while nothing happens: requests to a real API server,
- * counted in its audit log, memory and CPU time. Exits with 1 for more than one request a second, including the renewal
+ * The cost of a fleet of a thousand pools without machines while nothing happens: memory, CPU time, and the requests to
+ * a real API server, counted in its audit log. Exits with 1 for more than one request a second, including the renewal
  * of all credentials. Here the API server ends each watch after a few minutes, not after 30 to 60 minutes as by
  * default, so Ostler reopens watches more often.
  */
@@ -48,7 +48,7 @@ async function convergedOf(world: World): Promise<number> {
   return rollouts.filter(({ status }) => status?.phase === "Converged").length;
 }
 
-/** Waits until the processes of Ostler have sent only fixed requests, such as those for their leases, for 20 s. */
+/** Waits until Ostler has sent, for 20 s, only requests that it sends even when nothing changes, such as for leases. */
 async function untilQuiet(world: World): Promise<void> {
   for (;;) {
     const from = await askedBytes(world);

@@ -1,7 +1,8 @@
 // deno-lint-ignore-file no-console -- this program prints its measurements
 /**
- * A NodePool of many nodes in memory is updated in place, over the real activities: events per run of the chain, time
- * and processor time for each node. `deno run -A test/bench/large_node_pool.ts [NODES] [AT ONCE]`.
+ * Updates a NodePool of many simulated nodes in place, with the real activities, and prints the time for all nodes, the
+ * processor time per node, and the size of the history of each run of the workflow.
+ * `deno run -A test/bench/large_node_pool.ts [NODES] [AT ONCE]`.
  */
 import process from "node:process";
 import { FakeNodes } from "../support/fake_nodes.ts";
@@ -31,7 +32,7 @@ try {
   console.log(
     `${nodes} nodes, ${atOnce} at once: ${isWhole ? "all updated" : "NOT ALL UPDATED"} in ${seconds.toFixed(1)} s`,
   );
-  console.log(`most that were out at once: ${pool.mostOut}; orders to boot: ${pool.given("Apply").length}`);
+  console.log(`most nodes down or cordoned at once: ${pool.mostOut}; orders to boot: ${pool.given("Apply").length}`);
   console.log(`processor time of worker and nodes: ${((user + system) / 1000 / nodes).toFixed(1)} ms a node`);
   console.log(`${runs.length} runs: ${JSON.stringify(sizes)}`);
 } finally {

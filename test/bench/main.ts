@@ -16,7 +16,7 @@ import { osmVariable } from "./writer.ts";
 
 const usage = `Usage: deno task bench [${Object.keys(parts).join("] [")}]
   --pools 100,300,1000   pools of the backlogs
-  --burst 200            pools created concurrently through machine-controller
+  --burst 200            pools created concurrently while machine-controller runs
   --admitted 1000        MachineDeployments that the webhook reviews
   --machines 1000        machines of a rollout
   --rounds 20            repetitions for a median

@@ -15,9 +15,9 @@ const limitMiB = 2_560;
 
 const cases: { name: string; what: string; besideMiB: number }[] = [
   { name: "large", what: "worker: six of the largest profiles at once", besideMiB: workerPeakMiB },
-  { name: "text", what: "worker: six that make one endless text", besideMiB: workerPeakMiB },
-  { name: "heap", what: "worker: six that allocate without end", besideMiB: workerPeakMiB },
-  { name: "reviews", what: "webhook: eleven reviews of the largest, all without end", besideMiB: 0 },
+  { name: "text", what: "worker: six profiles that each make a huge text", besideMiB: workerPeakMiB },
+  { name: "heap", what: "worker: six profiles that allocate without end", besideMiB: workerPeakMiB },
+  { name: "reviews", what: "webhook: eleven huge profiles that allocate without end", besideMiB: 0 },
 ];
 
 /** Measures the peak memory of each case, and how many processes the kernel killed. */

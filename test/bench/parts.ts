@@ -18,7 +18,7 @@ import { ostlerOf, type Writer, writers } from "./writer.ts";
 export interface Sizes {
   /** The number of pools of each backlog, in ascending order. */
   pools: number[];
-  /** Pools that are created concurrently through machine-controller. */
+  /** Pools that are created concurrently while machine-controller runs. */
   burst: number;
   /** MachineDeployments that the webhook reviews. */
   admitted: number;
@@ -31,8 +31,8 @@ export interface Sizes {
 export const usualSizes: Sizes = { pools: [100, 300, 1_000], burst: 200, admitted: 1_000, machines: 1_000, rounds: 20 };
 
 /**
- * Functions by the name of the part; each returns the figures of its measurements, side by side for all measured
- * systems.
+ * Functions by the name of the part; each returns the figures of its measurements, for one measured system after the
+ * other.
  */
 export const parts: Record<string, (sizes: Sizes) => Promise<Figure[]>> = {
   publish: ({ rounds }) => ofEach((writer) => measurePublish(writer, rounds)),

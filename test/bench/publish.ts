@@ -1,7 +1,7 @@
 /**
- * How long a MachineDeployment takes from its creation to both secrets of its revision, one at a time, through
- * machine-controller as users see it; and its requests to the API server and to Temporal. Run directly, it prints its
- * rows:
+ * Creates MachineDeployments one at a time, and measures how long each takes until both secrets of its revision are
+ * published, including the time that machine-controller takes. Also counts the publisher's requests to the API server
+ * and, for Ostler, the events and actions in Temporal. Run directly, it prints its rows:
  *
  *     deno run -A test/bench/publish.ts 20
  */

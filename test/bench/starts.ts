@@ -1,6 +1,6 @@
 /**
  * How long processes take from their start until they report to be ready, with everything cached, and how long users
- * wait for the command. Run directly, it prints its rows:
+ * wait for the command `ostler`. Run directly, it prints its rows:
  *
  *     deno run -A test/bench/starts.ts 5
  */

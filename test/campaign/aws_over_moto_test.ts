@@ -1,6 +1,6 @@
 /**
- * Tests the promises of every cloud driver with the driver of AWS, which calls moto's server; this server implements
- * the published descriptions of AWS's API.
+ * Tests that the driver of AWS keeps the promises that every cloud driver must keep, when it calls moto's server, which
+ * implements the published descriptions of AWS's API.
  */
 import { deepEqual, equal } from "node:assert/strict";
 import { fileURLToPath } from "node:url";

@@ -18,7 +18,9 @@ Deno.test("K27 control planes: the etcd member of a lost machine is removed, and
   await withControlPlanes(async (scene) => {
     for (const [when, image] of [["onceAdded", "image-2"], ["beforeAdded", "image-3"]] as const) {
       const tell = (): Promise<void> => loses(scene, { ...first, image }, when);
-      if (!await t.step(when, tell)) throw new Error(`Failed to continue after "${when}"`);
+      if (!await t.step(`completes a rollout although a machine is lost (${when})`, tell)) {
+        throw new Error(`Failed to continue after "${when}"`);
+      }
     }
   });
 });

@@ -90,8 +90,8 @@ interface Scene {
 }
 
 /**
- * Runs a story with one control plane of the previous version and the manifests for orders; deletes everything
- * afterwards.
+ * Starts one control plane of the previous version, applies the manifests that orders need, calls `story`, and deletes
+ * everything afterwards.
  */
 async function withControlPlane(story: (scene: Scene) => Promise<void>): Promise<void> {
   const [programs, previous] = [await controlPlanePrograms(), await previousPrograms()];

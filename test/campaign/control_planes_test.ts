@@ -81,7 +81,7 @@ async function mends({ world, ground, host }: ControlPlaneScene): Promise<void> 
   await world.create(policies, repairing);
   const client = await SteadyClient.start({ kubeconfig: world.site.stack.adminKubeconfig });
   await (await host.machine(lost.node)).kill();
-  await world.until("another one in its place", () => areOthers(ground, [lost.node]), 300);
+  await world.until("another control plane in place of the lost one", () => areOthers(ground, [lost.node]), 300);
   await upToDate(world, next, control.size + workers.size);
   await servedAllAlong(client);
 }

@@ -19,7 +19,7 @@ machineTest("hands: a machine boots the deployed commit, rolls back from a bad o
 
     const third = await update(machine, c, second);
     const { booted, fallback } = placesOf(await machine.give("Status"));
-    deepEqual([booted, fallback], [b, ""], "Expected the boot loader to leave the bad one");
+    deepEqual([booted, fallback], [b, ""], "Expected the boot loader to return to commit B");
     equal((await machine.read("/run/booted-deployment")).split(".")[0], b.slice("sha256:".length));
 
     const fourth = await update(machine, a, third);

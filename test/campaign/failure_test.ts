@@ -12,11 +12,17 @@ machineTest("failed boots: a machine reports why it cannot join, and joins by it
     const scene = await openScene(world, host);
     const views = await orderFaulty(scene);
     const { secrets } = scene;
-    await t.step("the API server is unreachable at boot", () => isCutOff(scene, views.cutOff));
-    await t.step("a package does not exist", () => saysWhy(views.noPackage, "noPackage"));
-    await t.step("the disk is full", () => saysWhy(views.fullDisk, "fullDisk"));
-    await t.step("the kubelet refuses its configuration", () => staysUnfinished(views.badKubelet));
-    await t.step("a downloaded file does not have the expected digest", () => getsWrongFile(scene));
+    await t.step(
+      "a machine that cannot reach the API server at boot joins once it can, and reports the cause",
+      () => isCutOff(scene, views.cutOff),
+    );
+    await t.step("a machine reports that a package does not exist", () => saysWhy(views.noPackage, "noPackage"));
+    await t.step("a machine reports that its disk is full", () => saysWhy(views.fullDisk, "fullDisk"));
+    await t.step(
+      "a machine reports that its kubelet refuses the configuration, and its setup stays unfinished",
+      () => staysUnfinished(views.badKubelet),
+    );
+    await t.step("a machine installs no file whose digest is wrong, and reports the file", () => getsWrongFile(scene));
     for (const fault of ["noPackage", "fullDisk", "badKubelet"] as const) {
       await t.step(
         `the Rollout repeats the cause that the machine reported: ${fault}`,
@@ -28,7 +34,7 @@ machineTest("failed boots: a machine reports why it cannot join, and joins by it
       "a machine with an expired token is refused, and the next machine gets a new token",
       () => isRefused(scene, views.expired),
     );
-    await t.step("the mirror is down for a minute", () => lacksMirror(scene));
+    await t.step("a machine joins although the mirror is down for a minute", () => lacksMirror(scene));
     await t.step("no secret is visible in histories, logs, Events and statuses", () => secrets.assertNowhere());
     assert.ok(secrets.size > 20, `Searched only for ${secrets.size} secret texts`);
   });

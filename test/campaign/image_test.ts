@@ -1,4 +1,4 @@
-/** The image as a strict cluster would start it: built by its recipe, without privileges, on a read-only root. */
+/** Builds Ostler's image as a release does, and runs it as the chart does: without privileges, on a read-only root. */
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -26,7 +26,7 @@ machineTest("image: has what it needs and no more, and runs without privileges",
 async function describes(ground: ImageGround): Promise<void> {
   const { Config, Architecture, Id } = await ground.inspect();
   assert.equal(Id, ground.image.id);
-  assert.ok(ground.image.bytes < 300e6, `Sent ${ground.image.bytes} bytes`);
+  assert.ok(ground.image.bytes < 300e6, `The compressed image has ${ground.image.bytes} bytes`);
   assert.equal(Config.User, "65532:65532");
   assert.match(Config.Labels["org.opencontainers.image.version"] ?? "", /^0\.0\.0-test/);
   assert.match(Config.Labels["org.opencontainers.image.revision"] ?? "", /^[0-9a-f]{40}/);

@@ -27,7 +27,7 @@ interface Node {
   };
 }
 
-machineTest("NodePool: boots another commit on a real machine, is halted by a bad one, and continues", async (t) => {
+machineTest("NodePool: boots another commit on a real machine, is halted by a bad commit, and continues", async (t) => {
   await withOstreeNode(async (world, host) => {
     const first = await untilReady(world);
     const { a, b, c } = await commitsOf(host, first.metadata.name);

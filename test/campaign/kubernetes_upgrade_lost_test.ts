@@ -45,7 +45,7 @@ async function losesOne(scene: ControlPlaneScene): Promise<void> {
     return nodes.some(isDone) && /"; 1 of 3 control planes are done$/.test(message) ? idle[0] : undefined;
   }, 900);
   await (await host.machine(lost)).kill();
-  await world.until("another one in its place", async () => {
+  await world.until("another control plane in place of the lost one", async () => {
     const now = planes(ground).map(({ node }) => node).sort();
     const members = (await etcdMembers(ground)).map(({ name }) => name).sort();
     return now.length === control.size && !now.includes(lost) && members.join() === now.join();

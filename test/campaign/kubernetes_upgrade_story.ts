@@ -68,7 +68,10 @@ export async function upgrades(scene: ControlPlaneScene, { approved }: Befalling
   );
 }
 
-/** Waits until all nodes are Ready and up to date, and expects their kubelets to have the previous version. */
+/**
+ * Waits until all nodes are Ready and run the image of `before`, and expects their kubelets to run the Kubernetes
+ * version of `before`.
+ */
 async function stands({ world }: ControlPlaneScene): Promise<void> {
   const nodes = await world.until("all nodes Ready", async () => {
     const ready = await readyNodes(world);

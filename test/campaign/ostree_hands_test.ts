@@ -52,7 +52,7 @@ story("ostree: a commit is fetched, booted, rolled back and booted again", async
   deepEqual(places(on, await give(on, "Status")), [1, -1, 0]);
 });
 
-story("ostree: only the ordered boot activates a staged commit, and none an unstaged one", async (on) => {
+story("ostree: only the ordered boot activates a staged commit, and no boot activates an unstaged one", async (on) => {
   equal(reasonOf(await give(on, "Apply")), "NotStaged");
   equal(reasonOf(await give(on, "GoBack")), "NothingToGoBackTo");
   await give(on, "Stage");
@@ -78,7 +78,7 @@ story("ostree: a missing commit, a missing remote and a server that is down are 
   deepEqual(places(on, await give(on, "Status")), [0, -1, -1]);
 });
 
-story("ostree: a silent server is a stalled pull, which continues when it is back", async (on) => {
+story("ostree: a pull from a silent server is reported as stalled, and a later pull succeeds", async (on) => {
   on.isSilent = true;
   equal(reasonOf(await give(on, "Stage")), "PullStalled");
   on.isSilent = false;

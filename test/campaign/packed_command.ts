@@ -43,5 +43,6 @@ export class PackedCommand implements AsyncDisposable {
 
 function thisMachine(): Target {
   const arch = Deno.build.arch === "x86_64" ? "amd64" : "arm64";
-  return targets.find((target) => target === `${Deno.build.os}-${arch}`) ?? assert.fail("no archive is made for it");
+  return targets.find((target) => target === `${Deno.build.os}-${arch}`) ??
+    assert.fail("the release has no archive for this platform");
 }

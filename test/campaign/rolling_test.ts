@@ -53,7 +53,7 @@ async function rollsWithoutWorker(scene: Scene): Promise<void> {
     const newcomer = await pool.untilUnderway("Joining", 0);
     // A new machine is held until Ostler's worker admits it, and is ordered from the cloud after that; while no worker
     // runs, only machines that are already ordered can join.
-    await world.until("it to be ordered", () => Promise.resolve(isOrdered(world, newcomer)));
+    await world.until("the new machine to be ordered", () => Promise.resolve(isOrdered(world, newcomer)));
     worker.kill("SIGKILL");
     await world.until(
       "a new machine to join while no worker runs",

@@ -89,7 +89,7 @@ async function publishes(world: World, { api }: BareApi): Promise<void> {
     assert.equal(
       ownerReferences,
       undefined,
-      "Expected no owner from another cluster, for which garbage collection would delete it",
+      "Expected no owner in another cluster, because garbage collection would delete the config",
     );
   }
   await proveApproved(world);
@@ -140,8 +140,8 @@ async function exchange(
 }
 
 /**
- * Stops the worker cluster's API server for a while; the controller keeps running, because its Lease is in the other
- * cluster.
+ * Stops the worker cluster's API server for a while; the controller keeps running, because its Lease is in the
+ * management cluster.
  */
 async function awayFor({ site: { stack, ostler } }: World, ms: number): Promise<void> {
   const { pid } = ostler.controller;

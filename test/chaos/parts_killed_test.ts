@@ -1,6 +1,6 @@
 /**
- * Each component of Ostler, Temporal and the control plane is killed once, each of them during its own rollout; all
- * rollouts end as without failures.
+ * Kills each component of Ostler, Temporal and the control plane once, during one rollout of a pool per component; each
+ * rollout has the same result as without a failure.
  */
 import assert from "node:assert/strict";
 import { machineDeployment, poolPath, poolsPath, rollTo } from "../integration/pool_objects.ts";

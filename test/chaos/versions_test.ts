@@ -2,9 +2,9 @@
 /**
  * Deploys more versions of Ostler than the Temporal server keeps, during a halted rollout and a paused one. The dev
  * server has its defaults: it keeps 100 versions of a deployment, checks every three minutes which have drained, and
- * remembers pollers for five minutes. If the first hundred versions are deployed faster, the next deployment waits for
- * a drained version. On two busy cores the test takes 19 minutes, each version 6 s. The paused run moves through all
- * 120 versions, the halted one from the first to the last.
+ * remembers pollers for five minutes. If a hundred versions are deployed before any of them has drained, the next
+ * deployment waits for a drained version. On two busy cores the test takes 19 minutes, each version 6 s. The paused run
+ * moves through all 120 versions, the halted one from the first to the last.
  */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import process from "node:process";

@@ -1,6 +1,6 @@
 /**
- * Clients that request a node certificate with a bootstrap token of Ostler: which of them become nodes when the
- * controller approves.
+ * Clients request a node certificate with a bootstrap token; the controller must approve only the request of a machine
+ * that awaits its node.
  */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { Buffer } from "node:buffer";
@@ -138,7 +138,7 @@ async function requestOf(world: World, name: string): Promise<V1CertificateSigni
 /** Waits for the controller's log line about a skipped request, and returns the reason in it. */
 async function reasonFor(world: World, name: string): Promise<string> {
   const log = join(world.site.stack.directory, "logs", "controller.log");
-  return await world.until(`a word about "${name}"`, async () => {
+  return await world.until(`a log line about "${name}"`, async () => {
     const lines = (await readFile(log, "utf8")).split("\n").filter((line) => line.includes(`\\"${name}\\"`));
     equal(lines.length <= 1, true, "Expected one line");
     return lines[0] && (JSON.parse(lines[0]) as { message: string }).message;

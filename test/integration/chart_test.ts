@@ -1,4 +1,7 @@
-/** Everything in the chart, validated by a real API server: its schemas, strictly, and its pod security. */
+/**
+ * A real API server validates the objects of the chart strictly against their schemas, and the pods of the chart
+ * against Pod Security.
+ */
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import { plainValues } from "../../deploy/release/chart/plain_manifests.ts";
 import { type ApiConnection, ApiRefusal } from "../../deploy/local/stack/api_connection.ts";
@@ -74,7 +77,7 @@ Deno.test("chart: the API server accepts every object, at every size and with ev
     await rejects(createPod(api, "privileged", privileged), /violates PodSecurity "restricted/);
     const misspelt = { ...ours.find(({ kind }) => kind === "Deployment"), spec: { replica: 1 } };
     const path = "/apis/apps/v1/namespaces/ostler-system/deployments/ostler-worker";
-    ok((await refusalOf(api, path, misspelt))?.includes("replica"), "Expected at least one object");
+    ok((await refusalOf(api, path, misspelt))?.includes("replica"), "Expected the unknown field to be refused");
   });
 });
 

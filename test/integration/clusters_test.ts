@@ -39,7 +39,7 @@ async function rollsBoth(north: World, south: World): Promise<void> {
 async function comesAgain(north: World, south: World): Promise<void> {
   await north.observed(1, async () => {
     await Promise.all([north, south].map((world) => world.patch(poolPath("pool"), rollTo("1.36.2"))));
-    await south.until("its rollout", async () => (await south.status("pool"))?.phase !== "Converged");
+    await south.until("the rollout of cluster south", async () => (await south.status("pool"))?.phase !== "Converged");
     await north.until("a machine under way", async () => (await north.status("pool"))?.underway?.length === 1);
     await removed(south, north.site.stack.temporal);
     await north.untilPhase("pool", "Converged");

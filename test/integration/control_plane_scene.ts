@@ -1,6 +1,6 @@
 /**
- * The scene of control plane stories: a real API server, a real Temporal, a cloud simulated over HTTP, and a process with
- * a real etcd member for each machine. A simulated kubeadm joins each member as a learner and promotes it.
+ * The scene of control plane stories: a real API server, a real Temporal, a cloud simulated over HTTP, and a process
+ * with a real etcd member for each machine. A simulated kubeadm joins each member as a learner and promotes it.
  */
 import assert from "node:assert/strict";
 import type { CloudInstance } from "../../deploy/local/cloud/groups/group_cloud.ts";
@@ -16,7 +16,7 @@ export const control = { ...lone, size: 3, max: 4 };
 const workers = { ...alpha, size: 2, max: 3 };
 /** Number of machines of both groups. */
 export const machines = control.size + workers.size;
-/** The longest time without an acknowledged write while control planes are replaced. */
+/** Maximum total time (ms) without an acknowledged write while control planes are replaced. */
 const mostDownMs = 15_000;
 
 export interface ControlPlaneScene extends Scene {

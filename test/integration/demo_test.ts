@@ -1,4 +1,6 @@
-/** The demo of the README, as a new user runs it; also while its API server is suspended, as on a laptop that sleeps. */
+/**
+ * The demo of the README, as a new user runs it; also while its API server is suspended, as on a laptop that sleeps.
+ */
 import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";

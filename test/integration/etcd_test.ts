@@ -111,7 +111,7 @@ Deno.test("etcd: a survey of a healthy cluster lists all members and no problem"
   });
 });
 
-Deno.test("etcd: a client without a certificate reads when a member's certificate expires, and reports unknown while the member is suspended", async () => {
+Deno.test("etcd: a client without a certificate reads the expiry time of a member's certificate, and reports it as unknown while the member is suspended", async () => {
   await withEtcd({ voters: 1 }, async ({ cluster, places: [place] }) => {
     const server = { host: place?.address ?? "", port: 2379 };
     const served = await readServed(server);
@@ -142,7 +142,7 @@ Deno.test("etcd: a suspended member is reported as not responding, and prevents 
       `member "${victim.name}" does not respond: "${cluster.endpoint(victim.name)}" did not respond within 5 s`,
     ]);
     cluster.goOn(victim.name);
-    await eventually("it answers again", async () => wordsOf(await look()).length === 0);
+    await eventually("the member to respond again", async () => wordsOf(await look()).length === 0);
   });
 });
 
@@ -184,7 +184,10 @@ Deno.test("etcd: a learner is promoted once it is in sync, and not while it is s
     equal(outcome, "NotInSync");
     match(wordsOf(survey).join("\n"), /never started|is a learner and does not vote yet/);
     cluster.goOn(newcomer.name);
-    await eventually("it votes", async () => await promoteLearner(access, await look(), id) === "Promoted");
+    await eventually(
+      "the learner to be promoted",
+      async () => await promoteLearner(access, await look(), id) === "Promoted",
+    );
     equal(await promoteLearner(access, await look(), id), "Voter");
     equal(await promoteLearner(access, await look(), "77"), "Absent");
   });
@@ -218,7 +221,7 @@ Deno.test("etcd: the member of a machine that lost its disk is removed, and join
       /^member "cp-\d" does not respond: "https:.*" cannot be reached \(ECONNREFUSED\)$/,
     );
     deepEqual(memberAt(survey, { addresses: [place.address], node: place.name }), named(survey, victim.name));
-    await eventually("Expected it to be removed from the list", () => removed(access, survey, victim.id));
+    await eventually("the lost member to be removed", () => removed(access, survey, victim.id));
     await cluster.join(place);
     await cluster.settled();
     const after = await look();
@@ -253,7 +256,10 @@ Deno.test("etcd: a survey fails with EtcdAccessMissing if its CA or its client c
 
 Deno.test("etcd: a survey reports a full database and its NOSPACE alarm", async () => {
   await withEtcd({ voters: 1, args: ["--quota-backend-bytes=1048576"] }, async ({ cluster, look }) => {
-    await eventually("it is full", async () => !(await cluster.put(`key-${randomInt(1e9)}`, "x".repeat(200_000))));
+    await eventually(
+      "the database to be full",
+      async () => !(await cluster.put(`key-${randomInt(1e9)}`, "x".repeat(200_000))),
+    );
     const survey = await look();
     const { id } = leaderOf(survey);
     deepEqual(survey.alarms, [{ member: id, type: "NOSPACE" }]);
@@ -273,8 +279,8 @@ Deno.test("etcd: a leader can be removed only after its leadership has moved to 
     const after = await look();
     equal(after.leader, heir);
     equal(await moveLeadership(access, before, leader.id), heir, "Expected no change, because it was moved already");
-    await eventually("it is removed", () => removed(access, after, leader.id));
-    await eventually("two are left", async () => (await look()).members.length === 2);
+    await eventually("the previous leader to be removed", () => removed(access, after, leader.id));
+    await eventually("two members to be left", async () => (await look()).members.length === 2);
     equal(await cluster.get("kept"), "1");
   });
 });

@@ -17,7 +17,7 @@ const smoke: Check = { kind: "Job", namespace, cronJob: "smoke" };
 testInWorld("awaitGates: reads the API server with the permissions of the worker", { seed: 5 }, async (world, t) => {
   await world.create(poolsPath(), machineDeployment({ replicas: 1 }));
   await world.untilPhase("pool", "Converged");
-  await t.step("reads conditions of the node, of a machine and of a wave", () => seesConditions(world));
+  await t.step("reads conditions of the node for a machine, and of all nodes for a wave", () => seesConditions(world));
   await t.step("reads a DaemonSet that selects the node", () => seesDaemonSets(world));
   await t.step("counts pods on the node for a machine, and pods on all nodes for a wave", () => seesPods(world));
   await t.step("runs a Job only if a RoleBinding allows it", () => runsJob(world));

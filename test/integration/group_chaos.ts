@@ -1,5 +1,5 @@
 /**
- * A scaling group is rolled while its worker is killed at calls to the cloud; an independent observer checks the
+ * A scaling group is rolled while Ostler's worker is killed at calls to the cloud; an independent observer checks the
  * promises.
  */
 import assert from "node:assert/strict";

@@ -1,5 +1,6 @@
 /**
- * The scene of scaling group stories with real parts: an API server, a Temporal, Ostler's processes; a cloud over HTTP.
+ * The test environment of scaling group stories: a real API server, a real Temporal, Ostler's real processes, and a
+ * cloud simulated over HTTP.
  */
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
@@ -24,7 +25,7 @@ export type GroupStory = Story<World>;
 
 /** Deadlines of the join stages in seconds; simulated machines become Ready within one second or two. */
 const joinSeconds: JoinSeconds = { instance: 4, address: 5, registered: 9, ready: 11 };
-/** Milliseconds that are longer than the longest poll interval while nothing changes. */
+/** Pause (ms) after which a story expects that nothing more happens: longer than the longest poll interval. */
 const idleMs = 3_000;
 
 /**

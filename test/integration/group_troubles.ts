@@ -40,7 +40,10 @@ async function heirDies(scene: Scene): Promise<void> {
   await isReady(scene, node);
   await untilTold(scene, /PodDisruptionBudget "?(default\/)?hold/);
   ground.cloud.remove(providerId, false);
-  await world.until("it to be gone", () => Promise.resolve(ground.cloud.instance(providerId)?.state === "Terminated"));
+  await world.until(
+    "the new machine to be terminated",
+    () => Promise.resolve(ground.cloud.instance(providerId)?.state === "Terminated"),
+  );
   assert.notEqual((await conditionOf(world, "Ready")).reason, "UpToDate");
   await release();
   await upToDate(world, { ...first, image: "image-3" }, alpha.size);
@@ -80,7 +83,7 @@ async function awayWhilePairing(scene: Scene): Promise<void> {
   const { ground, world, observer } = scene;
   const known = ground.cloud.instances().length;
   const { node } = await askAndOrder(scene, "image-15");
-  await world.until("its node", async () => (await nodesOf(world)).includes(node));
+  await world.until("the node of the new machine", async () => (await nodesOf(world)).includes(node));
   const apiServer = world.site.stack.processes.get("kube-apiserver");
   // During a long outage nodes cannot renew their leases and become NotReady, so instances are counted as running by
   // the cloud's report.
@@ -187,5 +190,8 @@ async function look({ ground, world }: Scene): Promise<void> {
     await pause(300);
     return lists() > before;
   });
-  await world.until("its end", async () => (await schedule.describe()).info.runningActions.length === 0);
+  await world.until(
+    "the discovery of groups to end",
+    async () => (await schedule.describe()).info.runningActions.length === 0,
+  );
 }

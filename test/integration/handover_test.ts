@@ -34,7 +34,7 @@ const main = fileURLToPath(new URL("../../cli/main.ts", import.meta.url));
 const secretsPath = "/api/v1/namespaces/kube-system/secrets";
 
 // The test's title shows whether the real binary or the simulated rules of Operating System Manager are used.
-const other = binary ? "Operating System Manager" : `Operating System Manager, played as ${osmVariable} names none,`;
+const other = binary ? "Operating System Manager" : `Operating System Manager (simulated: ${osmVariable} is unset)`;
 
 testInWorld(
   `handover: release and adopt replace no machine, and ${other} works in between`,
@@ -99,7 +99,7 @@ async function scalesUp(world: World, pool: string, hasCome: (machine: Found) =>
   const annotations = { "cluster.k8s.io/delete-machine": "yes" };
   await world.patch(`${machinesPath}/${added.metadata.name}`, { metadata: { annotations } });
   await world.patch(poolPath(pool), { spec: { replicas: 2 } });
-  await world.until("it to be gone", async () => await newcomer() === undefined);
+  await world.until("the added machine to be deleted", async () => await newcomer() === undefined);
 }
 
 async function isMadeByOsm(world: World, name: string): Promise<boolean> {

@@ -91,7 +91,7 @@ const nearly: [string, Change][] = [
   ["another ServiceAccount", inSpec({ serviceAccountName: "default" })],
   ["a token", inSpec({ automountServiceAccountToken: true })],
   ["no node", inSpec({ nodeName: undefined })],
-  ["no end", inSpec({ activeDeadlineSeconds: undefined })],
+  ["no deadline", inSpec({ activeDeadlineSeconds: undefined })],
   ["no owner", ({ metadata }) => void delete metadata["ownerReferences"]],
 ];
 

@@ -131,10 +131,14 @@ export const forbidden: [Process, string, Attempt][] = [
   ["worker", "delete the seed", remove("ostler-seed")],
   [
     "worker",
-    "write a Secret of another name where machines boot from",
+    "write a Secret that no machine boots from in the namespace of machine secrets",
     create({ namespace: "cloud-init-settings", name: "other" }),
   ],
-  ["worker", "request the token of another account there", tokenFor("other", "cloud-init-settings")],
+  [
+    "worker",
+    "request the token of another account in the namespace of machine secrets",
+    tokenFor("other", "cloud-init-settings"),
+  ],
   ["worker", "request the token of another process", tokenFor("ostler-controller", "ostler-system")],
   ["worker", "read the webhook's key", { method: "GET", path: `${secrets("ostler-system")}/ostler-webhook-authority` }],
   ["worker", "change the version of nodes", update("nodeversions/asked", { spec: { image: "mine" } })],
@@ -148,7 +152,7 @@ export const forbidden: [Process, string, Attempt][] = [
   ["worker", "list the secrets of machines", { method: "GET", path: secrets("cloud-init-settings") }],
   [
     "webhook",
-    "make a service account token under its own name",
+    "make a service account token under the name of its certificate's Secret",
     create({
       namespace: "ostler-system",
       ...{ name: "ostler-webhook-authority", type: accountToken, annotations: accountOf("ostler-worker") },
@@ -228,5 +232,5 @@ export const needed: [Process, string, Attempt][] = [
     ...{ method: "POST", path: profiles } as const,
     body: profileNamed("osp-ubuntu"),
   }],
-  ["webhook", "keep its certificate", create({ namespace: "ostler-system", name: "ostler-webhook-authority" })],
+  ["webhook", "store its certificate", create({ namespace: "ostler-system", name: "ostler-webhook-authority" })],
 ];

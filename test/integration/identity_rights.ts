@@ -93,7 +93,7 @@ export const approvalRights = [
 /** The additional permissions of a worker that sends orders to the operating systems of nodes. */
 export const handsRights = ["ostler-hands pods: create get list watch delete"];
 
-/** The additional permissions of a worker with a cloud. */
+/** The additional permissions of a worker that has the setting `cloud`. */
 export const cloudRights = [
   "/metrics: get",
   "kube-system deployments constellation-cluster-autoscaler: get patch",

@@ -1,4 +1,4 @@
-/** Images are admitted as cosign signed them and as the registry of the Distribution project stores them. */
+/** The admission of images that the real cosign signs and the registry of the Distribution project stores. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { createHash, createPublicKey } from "node:crypto";
 import { Admission } from "../support/images/admission.ts";
@@ -92,7 +92,7 @@ for (
     "cosign" | "rsa",
   ][]
 ) {
-  Deno.test(`image admission: an image is accepted with a signature as ${form} and a key of type ${kind}`, async () => {
+  Deno.test(`image admission: an image is accepted if a key of type ${kind} signed it, and its signature is stored as ${form}`, async () => {
     await onScene(async ({ registry, cosign, repository }) => {
       const { digest } = await pushImage(registry.host, path, "v1", { content: "1", isSingle: true });
       const key = await cosign.makeKey("ours", kind);

@@ -10,7 +10,7 @@ import { inSharedWorld } from "./shared_world.ts";
 
 Deno.test({
   name:
-    "A2 A4 A5 update in place: twelve nodes boot an image; a bad image halts after at most four nodes, and then all nodes boot the first image",
+    "A2 A4 A5 update in place: twelve nodes boot a second image; the rollout of a bad third image halts after at most four nodes; a request for the first image makes all nodes boot it again",
   sanitizeOps: false,
   sanitizeResources: false,
   fn: async () => {

@@ -1,4 +1,4 @@
-/** Images are admitted as cosign signed them without a key, with a private authority and log, and a real registry. */
+/** The admission of images that cosign signs without a key, with a private authority and log, in a real registry. */
 import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import { Admission } from "../support/images/admission.ts";
 import { Cosign, type signatureForms } from "../support/images/cosign.ts";
@@ -37,7 +37,7 @@ async function onScene(run: (scene: Scene) => Promise<void>): Promise<void> {
 }
 
 for (const form of ["tag", "referrer", "bundle"] as (keyof typeof signatureForms)[]) {
-  Deno.test(`A15 keyless admission: an image is refused until an identity of the spec signed it with cosign, as ${form}`, async () => {
+  Deno.test(`A15 keyless admission: an image is refused until an identity of the spec has signed it with cosign; the signature is stored as ${form}`, async () => {
     await onScene(async ({ server, sigstore, cosign, admission, spec, image }) => {
       // A bundle of cosign 2 has no intermediate certificate, so the spec has to list it beside the root.
       const keyless = { ...spec.keyless, roots: [sigstore.intermediate.pem, sigstore.root.pem] };

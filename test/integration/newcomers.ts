@@ -1,4 +1,4 @@
-/** New Machines as an API server admits them, and which of them must be held, by its policy or by the webhook. */
+/** Machines to create on an API server, and which of them its admission policy or Ostler's webhook must hold. */
 import { equal } from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import type { ApiConnection } from "../../deploy/local/stack/api_connection.ts";
@@ -32,9 +32,12 @@ export const newcomers: Record<string, [Newcomer, string | undefined]> = {
     { set: "pool-7f9c", hash: "new", annotations: { "a/b": "c" } },
     "pool",
   ],
-  "with an existing mark": [{ set: "pool-7f9c", hash: "new", annotations: { [mark]: "true" } }, "pool"],
+  "with an existing delete-machine annotation": [
+    { set: "pool-7f9c", hash: "new", annotations: { [mark]: "true" } },
+    "pool",
+  ],
   "without a template's hash": [{ set: "pool-7f9c" }, "pool"],
-  "of one of several owners": [{
+  "with several owners, one of them a MachineSet": [{
     owners: [
       { kind: "Other", apiVersion: "v1", name: "x-1" },
       { kind: "MachineSet", apiVersion: "cluster.k8s.io/v1alpha1", name: "pool-1" },
@@ -42,16 +45,22 @@ export const newcomers: Record<string, [Newcomer, string | undefined]> = {
     hash: "new",
   }, "pool"],
   "of the converged template": [{ set: "pool-7f9c", hash: "old" }, undefined],
-  "whose pool has the first part of another pool's name": [{ set: "pool-a-7f9c", hash: "new" }, undefined],
-  "whose pool has a name that starts with another's": [{ set: "pool-a-7f9c", hash: "old" }, "pool-a"],
+  "of the converged template of a pool whose name begins with another pool's name": [
+    { set: "pool-a-7f9c", hash: "new" },
+    undefined,
+  ],
+  "of another template in a pool whose name begins with another pool's name": [
+    { set: "pool-a-7f9c", hash: "old" },
+    "pool-a",
+  ],
   "of a pool that has not converged yet": [{ set: "fresh-7f9c", hash: "new" }, undefined],
   "of a pool without a Rollout": [{ set: "unknown-7f9c", hash: "new" }, undefined],
   "of a pool of another namespace": [{ set: "pool-7f9c", hash: "new", namespace: "default" }, undefined],
-  "with another holder": [{ set: "pool-7f9c", hash: "new", annotations: { [hold]: "mine" } }, undefined],
-  "whose hold is empty": [{ set: "pool-7f9c", hash: "new", annotations: { [hold]: "" } }, "pool"],
+  "that another controller holds": [{ set: "pool-7f9c", hash: "new", annotations: { [hold]: "mine" } }, undefined],
+  "with an empty annotation for a hold": [{ set: "pool-7f9c", hash: "new", annotations: { [hold]: "" } }, "pool"],
   "without an owner": [{ owners: [], hash: "new" }, undefined],
-  "of a set without a suffix": [{ set: "pool", hash: "new" }, undefined],
-  "of a set of another kind": [
+  "of a MachineSet whose name has no suffix": [{ set: "pool", hash: "new" }, undefined],
+  "of a MachineSet of another API group": [
     { owners: [{ kind: "MachineSet", apiVersion: "cluster.x-k8s.io/v1beta1", name: "pool-1" }], hash: "new" },
     undefined,
   ],

@@ -1,6 +1,6 @@
 /**
- * Ostler's worker may change only some fields of nodes and of cluster-autoscaler's Deployment, on a real API server with
- * the permissions and limits as installed.
+ * On a real API server with the permissions and admission policies that Ostler installs, its worker may change only
+ * some fields of nodes and of cluster-autoscaler's Deployment.
  */
 import { deepEqual, match } from "node:assert/strict";
 import { ensureAutoscalerKept } from "../../activities/autoscaler/keep_autoscaler.ts";
@@ -35,7 +35,7 @@ const needed: Change[] = [
   ["remove the label that names the owner of a node", {
     metadata: { labels: { "machine-controller/owned-by": null } },
   }],
-  ["annotate a node with the name of its new node", {
+  ["annotate a node with the name of the node that replaces it", {
     metadata: { annotations: { "constellation.edgeless.systems/heir": "w-2" } },
   }],
 ];
@@ -77,7 +77,7 @@ const hostile: Change[] = [
 /** Changes of a node that the worker needs only if the setting `cloud` is set. */
 const handedOver: Change[] = [
   ["add a label to a node", { metadata: { labels: { team: "a" } } }],
-  ["change the value of a node's taint that is not of Kubernetes", {
+  ["change the value of a node's taint whose key Kubernetes does not use", {
     spec: {
       taints: [notReady, cordoned, { key: "a", effect: "NoSchedule" }, { key: "b", effect: "NoExecute", value: "c" }],
     },
@@ -232,7 +232,7 @@ Deno.test("fault S2: the worker may change only its own fields of nodes and of c
     await allows(node, [...needed, ...handedOver], true);
     await allows(node, hostile, false);
     await allows(deployment, takeovers, false);
-    await allows(deployment, [["scale it", { spec: { replicas: 1 } }]], true);
+    await allows(deployment, [["scale the autoscaler's Deployment", { spec: { replicas: 1 } }]], true);
     await t.step(
       "the worker cordons, uncordons, configures the autoscaler and reads which APIs are in use",
       () => worksAsWorker(server),

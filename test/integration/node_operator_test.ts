@@ -14,9 +14,9 @@ const autoscaler = { namespace: "kube-system", name: "constellation-cluster-auto
 const components = "constellation.edgeless.systems/kubernetes-components";
 
 const stories: [name: string, story: (world: World) => Promise<void>][] = [
-  ["JN1 the JoiningNode is created before its node, and the worker process is killed in between", comesLater],
-  ["JN2 the node exists before its JoiningNode", wasThere],
-  ["JN3 no node appears before the deadline of a JoiningNode", neverComes],
+  ["JN1 a node that is created after its JoiningNode, while the worker is down, is annotated later", comesLater],
+  ["JN2 a node that is created before its JoiningNode is annotated once it is Ready", wasThere],
+  ["JN3 a JoiningNode is deleted, with an Event, if its node does not appear before the deadline", neverComes],
   ["AS1 to AS3 an AutoscalingStrategy turns the autoscaler on and off", isSwitched],
   ["AS4 to AS7 the autoscaler's command names the groups that it may scale", isTold],
 ];
@@ -38,7 +38,7 @@ async function comesLater(world: World): Promise<void> {
   assert.deepEqual(await run.result(), { outcome: "Annotated", node: "later", components: "k8s-components-2" });
 }
 
-// A node of that name that is not Ready may be the previous one, which is being deleted: nothing is written to it.
+// Nothing is written to a node that is not Ready: it may be a previous node of the same name, which is being deleted.
 async function wasThere(world: World): Promise<void> {
   await world.create("/api/v1/nodes", { metadata: { name: "there" } });
   const { metadata } = await world.get<{ metadata: { creationTimestamp: string } }>("/api/v1/nodes/there") ??

@@ -1,5 +1,6 @@
 /**
- * The pace of a rollout on real parts: a pause that outlives the worker, a budget of all pools, one zone after another.
+ * The pace of a rollout: a pause that is requested while the worker is down, a budget that two pools share, and zones
+ * that are replaced one after another. API server, Temporal and Ostler's processes are real.
  */
 import assert from "node:assert/strict";
 import type { MachineView } from "../../deploy/local/cloud/machine_kind.ts";

@@ -1,6 +1,6 @@
 /**
- * Publications on a real API server: they equal recorded bytes, their credentials are renewed, and none remains when
- * the pool is deleted.
+ * Publications on a real API server: they equal recorded bytes of Operating System Manager, their credentials are
+ * renewed, and none remains when the pool is deleted.
  */
 import assert from "node:assert/strict";
 import { casIn } from "../../activities/status/ca_bundle.ts";
@@ -24,7 +24,7 @@ const tokens = "/api/v1/namespaces/kube-system/secrets";
 const recordedToken = "aaaaaa.bbbbbbbbbbbbbbbb";
 
 testInWorld(
-  "publishConfig: publishes the recorded bytes and keeps them fresh on a real API server",
+  "publishConfig: publishes recorded bytes of Operating System Manager, and renews credentials, on a real API server",
   { seed: 11 },
   async (world, t) => {
     await world.create(poolsPath(), machineDeployment({ replicas: 2 }));
@@ -32,15 +32,15 @@ testInWorld(
     await untilNoRun(world);
     await t.step("a Schedule renews credentials and touches no machine", () => renews(world));
     await t.step(
-      "a profile in the other template language with the same output changes no machine",
+      "a profile of Go templates with the same output as the pool's Eta profile changes no machine",
       () => switches(world),
     );
     await t.step(
-      "a Go template renders the user-data that Operating System Manager rendered, with one or two tokens of a label",
+      "a Go template renders the user-data that Operating System Manager rendered, while two other bootstrap tokens have the pool's label",
       () => matches(world),
     );
     await t.step(
-      "a new API address and a new CA are written into the kubeconfig, and the Rollout has both CA bundles",
+      "a new API address and a new CA are written into the kubeconfig, and the Rollout has the previous and the new CA bundle",
       () => {
         return moves(world);
       },

@@ -36,8 +36,8 @@ function questions(machine: string): string[] {
 }
 
 /**
- * Returns the commands of a section's shell blocks, in order. Not for the quick start, whose `task test` would run this
- * very test.
+ * Returns the commands of a section's shell blocks, in order. A test must not run the commands of the quick start,
+ * whose `task test` would run this very test.
  */
 function commandsOf(section: string): string[] {
   const text = textOf(section);
@@ -100,7 +100,7 @@ function split(commands: string[]): [string[], string[]] {
   return [commands.slice(0, first), commands.slice(first)];
 }
 
-// Runs a command in the state that it needs: a command that cancels during a rollout, all others when the last run of
+// Runs a command in the state that it needs: `cancel` during a rollout, and every other command when the last run of
 // the pool has ended.
 async function runWhenIdle(world: World, command: string): Promise<void> {
   const handle = world.temporal.workflow.getHandle("machine-deployment/kube-system/pool");

@@ -114,8 +114,8 @@ function flat(value: unknown): string {
 }
 
 /**
- * Returns the three texts of which any base64 of a longer text contains one if that text contains `secret`: they depend
- * on where the secret begins within a group of three bytes.
+ * Returns three base64 texts, one for each position of `secret` within a group of three bytes. The base64 of any text
+ * that contains `secret` contains one of these three.
  */
 export function encodingsOf(secret: string): string[] {
   return [0, 1, 2].map((shift) => {

@@ -1,7 +1,7 @@
 /**
- * A NodeVersion with two stages is rolled while its worker is killed at calls to the cloud: control planes with a real
- * etcd member each, then workers. Both have three zones, an autoscaler with a strategy, pods, and nodes with labels,
- * taints and annotations to hand over.
+ * A NodeVersion with two stages is rolled while Ostler's worker process is killed at calls to the cloud: first control
+ * planes with a real etcd member each, then worker nodes. Both have three zones, an autoscaler with a strategy, pods,
+ * and nodes with labels, taints and annotations that the new nodes take over.
  */
 import assert from "node:assert/strict";
 import type { Call, Fault } from "../../deploy/local/cloud/groups/group_api.ts";
@@ -21,7 +21,7 @@ const workers: GroupSpec = { ...alpha, rebalances: true };
 const cast: Cast = [[control, 1], [workers, 1]];
 const machines = control.size + workers.size;
 const second = { ...first, image: "image-2" };
-/** The worker is killed at a random read of the cloud, on average at one of this many. */
+/** Ostler's worker process is killed at random reads of the cloud, on average at one of this many reads. */
 const oneReadOf = 150;
 
 interface Strategy {
@@ -29,8 +29,8 @@ interface Strategy {
 }
 
 /**
- * Rolls both stages once, while the worker is killed and every second changing call to the cloud is interrupted, before
- * or after its effect.
+ * Rolls control planes and worker nodes once, while Ostler's worker process is killed and every second changing call to
+ * the cloud is interrupted, before or after its effect.
  */
 export async function rollStagesAmongKills(seed: number): Promise<void> {
   const killer = new Killer(seed, oneReadOf);
@@ -65,7 +65,7 @@ export async function rollStagesAmongKills(seed: number): Promise<void> {
     assert.deepEqual(
       made,
       [...Array(3).fill(control.id), ...Array(3).fill(workers.id)],
-      "Expected one stage, then the other",
+      "Expected three new control planes, then three new workers",
     );
     assert.deepEqual(await bornBy(world), born);
     const wereOn = (await Promise.all(orders)).filter((strategy) => strategy?.spec.enabled !== false);
@@ -116,7 +116,7 @@ async function bornBy(world: World): Promise<string[]> {
 }
 
 async function leavesNothing(world: World, { cloud }: GroupGround): Promise<void> {
-  await world.until("all that was held to be given back", async () => {
+  await world.until("the autoscaler to be enabled again, and the cloud to rebalance all groups again", async () => {
     const strategy = await world.get<Strategy>(`${strategies}/strategy`);
     return strategy?.spec.enabled && cloud.groups().every(({ rebalances }) => rebalances);
   });

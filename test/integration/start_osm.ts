@@ -67,7 +67,7 @@ export function realOsm({ adminKubeconfig, processes }: Stack, command: string):
 }
 
 /**
- * Returns an instance that follows the rules of Operating System Manager, and reconciles when it is started or called.
+ * Returns an instance that follows the rules of Operating System Manager, and reconciles only in `start` and in `look`.
  */
 export function playedOsm({ adminKubeconfig }: Stack): Osm {
   const spec = {

@@ -57,7 +57,7 @@ export class Replicas {
     this.#ports.push(port);
   }
 
-  /** Stops all webhooks; the address stays, without a listener. */
+  /** Stops all webhooks; the address still accepts connections, and closes each of them immediately. */
   async stop(): Promise<void> {
     this.#ports.length = 0;
     for (const { stop } of this.#running) stop.abort();

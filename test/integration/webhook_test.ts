@@ -13,7 +13,7 @@ const sles = { operatingSystem: "sles" };
 const profileKey = "k8c.io/operating-system-profile";
 const configsPath = "/apis/operatingsystemmanager.k8c.io/v1alpha1/namespaces/kube-system/operatingsystemconfigs";
 
-testInWorld("webhook: refuses what would fail later, and blocks nothing when it is down", {}, async (world, t) => {
+testInWorld("webhook: refuses what would fail later, and stops no pool while it is down", {}, async (world, t) => {
   const webhook = await startWebhook(world.site.stack);
   await t.step(
     "kubectl shows file and line when a profile fails to render for one cloud provider",
@@ -24,7 +24,7 @@ testInWorld("webhook: refuses what would fail later, and blocks nothing when it 
     () => choosesProfile(world),
   );
   await t.step("the refusal of a provider config names its unknown field", () => namesField(world));
-  await t.step("only Ostler can change an OperatingSystemConfig", () => keepsConfig(world));
+  await t.step("only Ostler can change the spec of an OperatingSystemConfig", () => keepsConfig(world));
   await webhook.stop();
   await t.step("while the webhook is down no profile can be written, and pools continue", () => goesOnWithout(world));
 });

@@ -38,7 +38,7 @@ export interface WorldOptions {
   machines?: MachineGround;
   /** A cluster to use instead of a new one on loopback. */
   cluster?: Cluster;
-  /** Ostler's processes may exit unexpectedly, such as a controller without its lease, because they are restarted. */
+  /** Whether a story tolerates unexpected exits of Ostler's processes, such as of a controller without its Lease. */
   mayRevive?: boolean;
 }
 

@@ -16,8 +16,8 @@ interface AuditEvent {
 }
 
 /**
- * Expects exactly three requests with the token of the machine, and certificate requests, before the machine had a
- * certificate, according to the audit log.
+ * Expects exactly three different requests of the machine with its token, and otherwise only certificate requests, in
+ * the audit log, which records only machines that do not have a certificate yet.
  */
 export async function checkRequests({ world, pool, machine }: Booted): Promise<void> {
   const names = namesIn(pool);
@@ -65,8 +65,8 @@ export async function checkRights(booted: Booted): Promise<void> {
   }
 }
 
-// Returns the permissions of the machine's token in a namespace, without those that every account has, to ask about
-// itself.
+// Returns the permissions of the machine's token in a namespace, without the permissions to ask about itself, which
+// every account has.
 async function rightsIn(booted: Booted, namespace: string): Promise<V1ResourceRule[]> {
   const path = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
   const { status, body } = await asMachine(booted, { method: "POST", path, body: { spec: { namespace } } });

@@ -1,6 +1,6 @@
 /**
- * Two pools with many settings, each of which can be checked on a machine: one extends Ostler's Debian profile, the
- * other has Ostler's Ubuntu profile.
+ * Two pools, one with a profile that extends Ostler's Debian profile, and one with Ostler's Ubuntu profile. Each of
+ * their many settings can be checked on a machine.
  */
 import type { ContainerHost } from "../../deploy/local/machines/container_host.ts";
 import type { MachineContainer } from "../../deploy/local/machines/machine_container.ts";

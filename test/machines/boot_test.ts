@@ -43,7 +43,7 @@ machineTest(
       await onBoth("the config shows the content of the secrets, except for credentials", checkShownFiles);
       await onBoth("units run, phases are complete, and nothing failed or waits", checkUnits);
       await onDebian("a package of the profile came through the mirror", checkPackage);
-      await onDebian("the pool's SSH key lets the user in", checkSshKey);
+      await onDebian("the pool's SSH key is the only authorized key of the image's user", checkSshKey);
       await onBoth("host name, machine name and node name are equal", checkName);
       await onBoth("node and Machine know each other by address, owner and provider", checkNode);
       await t.step("no two machines have the same identity", () => checkUnique(machines));
@@ -59,7 +59,7 @@ machineTest(
       await onBoth("both certificates were issued, and the kubelet serves with its own", checkCertificates);
       await onBoth("containerd runs a pod that answers and logs, in the configured sandbox", checkPods);
       await onBoth("two secrets were fetched and the boot reported, with the restricted token", checkRequests);
-      await onBoth("the token allows only that", checkRights);
+      await onBoth("the machine's token can only read its two Secrets and write its boot report", checkRights);
       await t.step(
         "a stolen token allows only the three requests of a booting machine",
         () => checkCalls(debian, ubuntu.pool),
@@ -69,7 +69,7 @@ machineTest(
         await checkNowhereShown(debian, seenOnDebian);
         await checkNowhereShown(ubuntu, seenOnUbuntu);
       });
-      await onBoth("only the files made for secrets have some, readable only for root", checkKeepers);
+      await onBoth("only files that are made for secrets contain secrets, and only root can read them", checkKeepers);
       // The machines never reboot at the same time: the engine could give one machine the address of the other.
       await t.step("running both phases again, or booting again, changes nothing", async () => {
         await Promise.all([checkSecondRun(debian), checkSecondBoot(ubuntu)]);
@@ -81,7 +81,7 @@ machineTest(
         await saysWhy(stuck, "noPackage");
         await isGivenUp(stuck, "noPackage");
       });
-      await t.step("the machine and the order of a deleted pool are deleted, and its token is refused", async () => {
+      await t.step("machine and node of a deleted pool are deleted, and the pool's token is refused", async () => {
         await Promise.all(machines.map(checkEnd));
       });
     });

@@ -1,6 +1,6 @@
 /**
- * The result of Ostler's user-data in Ignition: Debian's engine on Debian's root, because there is no image of Flatcar
- * to boot here.
+ * The files, units and keys that Ignition creates from Ostler's user-data. Debian's Ignition runs on Debian's root file
+ * system, because there is no image of Flatcar to boot here.
  */
 import assert from "node:assert/strict";
 import type { MachineContainer } from "../../deploy/local/machines/machine_container.ts";
@@ -87,8 +87,8 @@ async function bootAgainWith(machine: MachineContainer, config: Spec3): Promise<
 }
 
 machineTest(
-  "Ignition: 2.14 writes files, modes, units and keys of Ostler's 2.3.0, converted to 3.3.0 by a converter of this test; " +
-    "not tested: Ignition's own parser of 2.3.0, and Flatcar's own image",
+  "Ignition: version 2.14 writes files, modes, units and keys of Ostler's configs of spec 2.3.0, " +
+    "converted to spec 3.3.0 by this test; not tested: Ignition's own parser of 2.3.0, and Flatcar's own image",
   async (t) => {
     await withIgnition(async (ground) => {
       const bootstrap = asSpec3(named(await flatcarUserData("bootstrap"), "flatcar-1"));
@@ -114,7 +114,7 @@ machineTest(
 );
 
 machineTest(
-  "Ignition: a machine joins with Ignition 2.14 from the published 3.3.0 in both phases; not tested: Flatcar's own image",
+  "Ignition: a machine joins with Ignition 2.14 from published configs of spec 3.3.0 in both phases; not tested: Flatcar's own image",
   async () => {
     await withIgnition(async (ground, pool) => {
       await withWorld({ machines: ground }, async (world) => {

@@ -7,7 +7,7 @@ import type { Booted } from "./boot_pools.ts";
 import { asMachine } from "./boot_identity.ts";
 import { machineToken, namesIn } from "./published_boot.ts";
 
-/** Deletes the pool, and expects order, container, disk and node to be deleted, and the token to be refused. */
+/** Deletes the pool; expects VirtualMachine, container, disk and node to be deleted, and the token to be refused. */
 export async function checkEnd(booted: Booted): Promise<void> {
   const { world, pool, name, machine } = booted;
   const token = await machineToken(world, pool);

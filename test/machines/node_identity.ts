@@ -63,7 +63,7 @@ export async function checkUnique(machines: Booted[]): Promise<void> {
   assert.equal(new Set(nodes.map(({ status }) => status?.nodeInfo?.machineID)).size, machines.length);
 }
 
-/** Requests of a machine's kubelet for certificates, by name. */
+/** Returns the certificate requests of a machine's kubelet: those whose subject has the node's name. */
 export async function certificateRequests({ world, name }: Booted): Promise<V1CertificateSigningRequest[]> {
   const path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
   const requests = await world.list<V1CertificateSigningRequest>(path);

@@ -21,7 +21,7 @@ export interface CatchingTest {
 /** Faults in how many machines are out of service, and when. */
 const pacing: Fault[] = [
   {
-    name: "budget: one machine too many is replaced at once",
+    name: "budget: one machine more than the budget allows is replaced at the same time",
     file: "workflows/policy/budget.ts",
     from: "return (victim.ill ? changing : changing + ill) < total;",
     to: "return (victim.ill ? changing : changing + ill) <= total;",
@@ -163,11 +163,11 @@ const marks: Fault[] = [
     to: "await giveBackSlots(rollout, true);\n  const message = `Aborted",
     caughtBy: {
       file: "test/workflow/abort_test.ts",
-      filter: "abort: removes marks and holds even if no template was ever good",
+      filter: "abort: removes the marks and holds of machines even if no template was ever good",
     },
   },
   {
-    name: "called off: the node stays cordoned",
+    name: "cancelled replacement: the node stays cordoned",
     file: "activities/backends/machine_controller/holds.ts",
     from: "if (node && isOwn) await ensureNodeUncordoned(kube, { pool: target.pool, node });",
     to: "",
@@ -177,7 +177,7 @@ const marks: Fault[] = [
     },
   },
   {
-    name: "called off: the machine keeps its hold",
+    name: "cancelled replacement: the machine keeps its hold",
     file: "activities/backends/machine_controller/holds.ts",
     from: "ours(machine, target.pool, [victimAnnotation, holdAnnotation])",
     to: "ours(machine, target.pool, [victimAnnotation])",
@@ -187,7 +187,7 @@ const marks: Fault[] = [
     },
   },
   {
-    name: "called off: the machine keeps its delete-machine annotation",
+    name: "cancelled replacement: the machine keeps its delete-machine annotation",
     file: "activities/backends/machine_controller/holds.ts",
     from: "ours(machine, target.pool, [victimAnnotation, holdAnnotation])",
     to: "ours(machine, target.pool, [holdAnnotation])",
@@ -257,7 +257,7 @@ const changes: Fault[] = [
 /** Faults in what machines boot with. */
 const publishing: Fault[] = [
   {
-    name: "fence: the bootstrap secret is written beside the secrets that it announces",
+    name: "publishing: the bootstrap secret is written before the secrets that it announces",
     file: "activities/config/publish_config.ts",
     from: `  const write = (place: Standing, key: string, text: string): Promise<Written> =>
     writeSecret(kube, place, { key, text, annotations: stamp.secret });`,
@@ -279,7 +279,7 @@ const publishing: Fault[] = [
     },
   },
   {
-    name: "secrecy: a failure quotes the bootstrap token, and with it logs, Events and status",
+    name: "secrecy: an error quotes the bootstrap token, so that logs, Events and status contain it",
     file: "activities/config/artefacts.ts",
     from: "the stored data differs from the written data`);",
     to: "the stored data differs from the written data: ${text}`);",
@@ -359,7 +359,7 @@ const groups: Fault[] = [
     },
   },
   {
-    name: "control plane: another machine begins while a member does not vote",
+    name: "control plane: the next replacement begins while an etcd member does not vote",
     file: "workflows/policy/blocks.ts",
     from: "    etcdBlock(situation),\n",
     to: "",

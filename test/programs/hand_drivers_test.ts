@@ -76,7 +76,7 @@ for (const driver of ["bootc", "rpm-ostree"] as const) {
   });
 
   for (const systemd of [true, false]) {
-    Deno.test(`${driver}: ends and reports a stalled download, ${systemd ? "as a unit" : "without systemd"}`, async () => {
+    Deno.test(`${driver}: ends and reports a stalled download that runs ${systemd ? "as a systemd unit" : "without systemd"}`, async () => {
       await using host = await FakeOsHost.make(driver);
       if (!systemd) await Deno.remove(host.at("systemd"));
       await host.put("stalls", "");

@@ -1,4 +1,7 @@
-/** The scripts that renew the certificates of a control plane, on a host with strict fakes of kubeadm, kubelet and systemd. */
+/**
+ * The renewal hand: a pod whose scripts renew the certificates of a control plane. Here the scripts run on a host with
+ * strict fakes of kubeadm, kubelet and systemd.
+ */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import type { UpgradeOutcome } from "../../workflows/contracts/mod.ts";
@@ -77,7 +80,7 @@ Deno.test("renewal hand: restarts no etcd on a control plane without a static po
   deepEqual(scene.pods.begun, parts.filter((each) => each !== "etcd"));
 });
 
-Deno.test("renewal hand: outlives its pod, and the next pod with the same order reports its result", async () => {
+Deno.test("renewal hand: a renewal outlives its pod, and the next pod with the same order reports its result", async () => {
   await using scene = await begin();
   const { host, pods } = scene;
   await host.put("takes_long", "");

@@ -21,7 +21,7 @@ const kubeletStates = `if [[ $1 == show ]]; then
 fi
 `;
 
-/** A machine after phase one, on which every command only records that it was called. */
+/** A machine with the files of phase two (provisioning), on which every command only records that it was called. */
 async function machine(profile: string, facts: FactOverrides = {}): Promise<BootSandbox> {
   const sandbox = await BootSandbox.create(profile, "provisioning", renderFacts(facts));
   const commands = ["systemctl", "modprobe", "sysctl", "swapoff", "hostnamectl", "getenforce", "setenforce"];
@@ -294,7 +294,7 @@ Deno.test("phase two: enables IPv6 on the connection of the default route if the
   }
 });
 
-Deno.test("node-address: finds the node's addresses in the order of ipFamily, its hostname, and its DNS resolvers", async () => {
+Deno.test("node-address: finds the node's hostname, its DNS resolvers, and its addresses in the order that ipFamily names", async () => {
   const network = { ipFamily: "IPv6+IPv4" };
   await using sandbox = await BootSandbox.create("osp-ubuntu", "provisioning", renderFacts({ provider: { network } }));
   const route = "203.0.113.7 via 192.0.2.1 dev eth0 src $source uid 0";

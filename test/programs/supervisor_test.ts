@@ -55,7 +55,7 @@ const isAlive = (pid: number) => {
   }
 };
 
-Deno.test("Supervisor: resolves a start when the probe succeeds and writes the log to its file", async () => {
+Deno.test("Supervisor: resolves a start when the probe succeeds, and writes the output of the process to a log file", async () => {
   await using scene = await given();
   const started = await scene.supervisor.start(scene.spec("web"));
   assert.ok(started.pid !== undefined && isAlive(started.pid));

@@ -1,4 +1,7 @@
-/** The scripts that upgrade Kubernetes on a control plane, on a host with strict fakes of kubeadm, kubelet and systemd. */
+/**
+ * The upgrade hand: a pod whose scripts upgrade Kubernetes on a control plane. Here the scripts run on a host with
+ * strict fakes of kubeadm, kubelet and systemd.
+ */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { chmod, readdir, stat } from "node:fs/promises";
 import type { UpgradeOutcome, UpgradeVerb } from "../../workflows/contracts/mod.ts";
@@ -188,7 +191,7 @@ Deno.test("upgrade hand: does not begin while a person runs kubeadm", async () =
   deepEqual(await host.kubeadmCalls(), []);
 });
 
-Deno.test("upgrade hand: reports why kubeadm refuses, without tokens, and runs kubeadm again for a later order", async () => {
+Deno.test("upgrade hand: reports why kubeadm refuses, hides tokens in that report, and runs kubeadm again for a later order", async () => {
   await using host = await FakeUpgradeHost.make();
   await done(host, "Fetch");
   await host.put("refuses", 'the "CoreDNSMigration" check failed: token "abcdef.0123456789abcdef" \u001b[31m\\"x"\n');

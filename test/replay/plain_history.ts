@@ -1,4 +1,4 @@
-/** A history as replay tests keep it. */
+/** The JSON form in which replay tests keep histories. */
 import { historyToJSON } from "@temporalio/common/lib/proto-utils.js";
 
 type History = Parameters<typeof historyToJSON>[0];

@@ -153,7 +153,7 @@ const rollouts: Record<string, Story> = {
       machines: { booting: { [joining]: { since: Date.now(), attempt: 0 } } },
     };
     const handle = await stage.rollOut(pool, { carried: carried as unknown as CarriedState });
-    await eventually("the join seen through", () => pool.count("awaitMachinesJoined") === 2);
+    await eventually("the next run to wait for the join", () => pool.count("awaitMachinesJoined") === 2);
     pool.mend();
     await stage.stands(handle, "Rolling", "Paused");
     await stage.ask(pool, "resume");

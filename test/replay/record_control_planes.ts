@@ -1,4 +1,4 @@
-/** Rollouts of control planes that are recorded. */
+/** Stories to record: rollouts of control planes. */
 import { budgetOf } from "../support/pool_checks.ts";
 import type { Handle, Stage } from "../support/workflow_stage.ts";
 

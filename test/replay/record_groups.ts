@@ -1,5 +1,8 @@
 // deno-lint-ignore-file no-console -- this program prints its records
-/** Records histories of scaling groups on real parts, because no pool in memory has such machines. */
+/**
+ * Records histories of scaling groups with a real API server and Ostler's processes, because no pool in memory
+ * simulates a scaling group.
+ */
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -36,7 +36,7 @@ export const nodePools: Record<string, (stage: Stage) => Promise<Handle>> = {
     await nodes.settle(stage);
     nodes.ask("b");
     const handle = await nodes.rollOut(stage);
-    await eventually("it given up", async () => {
+    await eventually("the revision in quarantine and no node in progress", async () => {
       const { quarantine, underway } = await nodes.progress(stage);
       return quarantine.length > 0 && underway.length === 0;
     });

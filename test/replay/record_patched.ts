@@ -1,4 +1,4 @@
-/** Stories of rollouts in which a later version takes another step, behind the patch that each comment names. */
+/** Stories of rollouts that reach a step which a later version changed; a comment names the patch with the change. */
 import type { CarriedState } from "../../workflows/contracts/mod.ts";
 import { eventually } from "../support/eventually.ts";
 import { failure } from "../support/fake_failure.ts";
@@ -12,7 +12,7 @@ const hour = 3_600_000;
 const waves = [{ upTo: 2, soak: 0 }, { upTo: "100%", soak: 0 }];
 const short = { ...testDeadlines, instance: 800, address: 800, registered: 800, ready: 800 };
 
-/** Waits for one of these Events or for a phase, and ends the run if it has not ended. */
+/** Waits for an Event or a report with one of these reasons, and cancels the run if it has not ended. */
 async function endAfter(pool: FakePool, handle: Handle, reasons: string[]): Promise<Handle> {
   await eventually(reasons.join(" or "), () => {
     const isTold = pool.events.some(({ reason }) => reasons.includes(reason));

@@ -36,7 +36,7 @@ function replayTest(name: string, fn: () => Promise<void>): void {
 
 for (const name of names) replayTest(`replay: today's workflows replay ${name}`, () => follow(textOf(name)));
 
-replayTest("rollOutMachineDeployment: does not replay a history with another step", async () => {
+replayTest("rollOutMachineDeployment: fails to replay a history in which an activity was renamed", async () => {
   const rolling = names.find((name) => name.endsWith("-rolling.json"));
   ok(rolling, "Found no recorded rolling history: run deno task replay:record");
   const changed = textOf(rolling).replaceAll("awaitReplacementJoined", "awaitReplacementForgotten");

@@ -31,7 +31,7 @@ export function busyBetween(from: CoreTime | undefined, to: CoreTime | undefined
   return busy + idle === 0 ? "" : `${(cores * busy / (busy + idle)).toFixed(1)} of ${cores} cores busy`;
 }
 
-/** Seconds of all cores between two snapshots; undefined if the host does not report them. */
+/** Sum of the busy seconds of all cores between two snapshots; undefined if the host does not report CPU times. */
 export function coreSecondsBetween(
   from: CoreTime | undefined,
   to: CoreTime | undefined,
@@ -43,7 +43,7 @@ export function coreSecondsBetween(
 }
 
 /**
- * Seconds of the cores in the output of a shell's `times`: its second line is about its children, user and system time.
+ * CPU seconds of a shell's children, from the output of its `times`: the second line has their user and system time.
  * https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#times
  */
 export function parseTimes(text: string): number | undefined {

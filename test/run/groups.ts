@@ -30,8 +30,8 @@ export interface Group extends Named {
    */
   shares?: number | string[][];
   /**
-   * Files whose stories share a site: `processes` processes run them all, and each starts one site. Each other file has
-   * its own process.
+   * Files whose stories share a site (an API server, Temporal and Ostler's processes): `processes` processes run them
+   * all, and each starts one site. Each other file has its own process.
    */
   together?: { processes: number; files: string[] };
   /**
@@ -165,7 +165,7 @@ export const groups: Record<string, Group> = {
         ...named("integration", ["rollout", "in_place", "gitops"]),
         ...named("integration/stories", ["bad_image", "pdb"]),
         ...named("integration", ["keep_machines", "trouble", "webhook", "node_operator", "deletion", "fleet_lock"]),
-        // These two change objects that a new site has, which cannot be restored, so the next story starts a new site.
+        // These two change objects of their site that cannot be restored, so the story after each starts a new site.
         ...named("integration", ["publishing", "handover"]),
       ],
     },

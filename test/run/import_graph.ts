@@ -32,7 +32,7 @@ export function importsOf(path: string, text: string): string[] {
   return named.map(([, specifier = ""]) => resolved(specifier, path));
 }
 
-/** Returns the uses of modules that are given by path, with their text. */
+/** Returns which files each module uses, from the texts of all modules by path. */
 export function importGraph(texts: ReadonlyMap<string, string>, { files, tasks = {} }: Known): ImportGraph {
   const find = finderIn(files);
   return new Map([...texts].map(([path, text]) => {

@@ -20,7 +20,7 @@ export interface Selected {
 /** Thrown when git knows no commit by the given name. */
 export class UnknownRevision extends Error {}
 
-/** The selection of a change. */
+/** The test files that are selected for a change. */
 export interface Selection {
   groups: Selected[];
   /** The changed file because of which every test is selected, if there is one. */
@@ -36,7 +36,9 @@ const startOstler = ["integration", "chaos", "machines", "campaign"];
 /** Tests that read the modules of all folders, although no path in their text shows this. */
 const readAllModules = ["test/unit/import_cycles_test.ts", "test/unit/activities/backends/seam_test.ts"];
 
-/** Returns the files that differ from a revision: committed, staged, unstaged and untracked; a moved file counts twice. */
+/**
+ * Returns the files that differ from a revision: committed, staged, unstaged and untracked; a moved file counts twice.
+ */
 export async function changedFiles(revision: string, folder = root): Promise<string[]> {
   const commit = await git(folder, ["rev-parse", "--verify", "--quiet", "--end-of-options", `${revision}^{commit}`])
     .catch((error: Error & { code?: unknown }) => {

@@ -1,6 +1,6 @@
 /**
- * A cluster-autoscaler that does not know Ostler: its Deployment has a name of its own, and no AutoscalingStrategy names
- * it. It removes Ready nodes that have had no pod for a while, as the real one does after ten minutes, unless an
+ * A cluster-autoscaler that does not know Ostler: its Deployment has a name of its own, and no AutoscalingStrategy
+ * names it. It removes Ready nodes that have had no pod for a while, as the real one does after ten minutes, unless an
  * annotation of the node forbids that or its Deployment has no replicas.
  */
 import type { GroupCloud, GroupSpec } from "../../deploy/local/cloud/groups/group_cloud.ts";
@@ -9,7 +9,7 @@ import { isReady, podsOn } from "./zonal_pods.ts";
 
 export const scaleDownDisabled = "cluster-autoscaler.kubernetes.io/scale-down-disabled";
 const lookEveryMs = 20;
-/** Much longer than a machine takes to join, as the ten minutes of the real one are. */
+/** Much longer than a machine takes to join, like the ten minutes of the real cluster-autoscaler. */
 const unneededMs = 2_500;
 const deployment = { namespace: "kube-system", name: "platform-autoscaler" };
 

@@ -1,6 +1,6 @@
 /**
- * The promises of every cloud driver, with faults in its calls; each driver runs this suite over a cloud that a test
- * can inspect.
+ * Tests what every cloud driver promises, also when its calls to the cloud fail; each driver runs this suite over a
+ * cloud that a test can inspect.
  */
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
 import type { Driver, Instance } from "../../activities/clouds/driver.ts";
@@ -21,7 +21,7 @@ export interface Truth {
 /** A cloud with one group, its driver, and functions that read and change the actual state of the cloud. */
 export interface CloudUnderTest extends AsyncDisposable {
   driver: Driver;
-  /** ID of the group, of 2 instances with at most 4, that boots "image-1". */
+  /** ID of the group, which has 2 instances, a maximum of 4, and boots "image-1". */
   group: string;
   /** Other images in the cloud, which never had a template. */
   images: [string, string];
@@ -77,7 +77,7 @@ export function conforms(title: string, open: Open): void {
   );
   test("K10 order: refuses when the group has its maximum size, and keeps the size", isFull);
   test("K10 order: reports missing capacity, and keeps the size", hasNoRoom, { capacity: 2 });
-  test("order: refuses a token that is too long before any change", refusesTooLong);
+  test("order: refuses a token that is too long, and changes nothing", refusesTooLong);
   test("K17 boot: the group boots the requested image, and a previous template can be used again", goesBack);
   test(
     "K18 boot: makes no template for the image that the group boots, and reuses an equal existing template",
@@ -98,8 +98,8 @@ const verbs = {
   remove: async ({ driver, group }: CloudUnderTest): Promise<void> => {
     const [first] = await alive(driver, group);
     ok(first);
-    // After a kill, Ostler would call the driver for the same instance again: here the oldest one, until it is being
-    // deleted.
+    // Ostler repeats an interrupted removal for the same instance. Here each attempt removes the first instance, until
+    // one of the two is being deleted.
     if ((await alive(driver, group)).length < 2) return;
     await driver.remove({ group, providerId: first.providerId, shrinks: true });
   },
@@ -175,7 +175,7 @@ async function seesLate(cloud: CloudUnderTest): Promise<void> {
 }
 
 /**
- * Orders with a driver that finds the hidden instance in a list: the order returns only when the instance is visible.
+ * Orders from a driver that finds new instances only by comparing lists: the order returns when the instance is listed.
  */
 async function awaitsLate({ driver, group, truth, show }: CloudUnderTest): Promise<void> {
   const first = driver.order({ group, token: "t" });

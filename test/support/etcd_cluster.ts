@@ -162,7 +162,7 @@ export class EtcdCluster {
     this.#places.delete(name);
   }
 
-  /** Resolves when every member of the list responds and all have one leader. */
+  /** Resolves when every member of `endpoints` responds and all of them report the same leader. */
   async settled(): Promise<void> {
     await eventually("members have one leader", async () => {
       const told = await Promise.all(this.endpoints.map((at) => this.#askAt(at, "/v3/maintenance/status", {})));

@@ -270,7 +270,7 @@ export class FakeActivities {
     return { pools, ...(end < this.#pools.length ? { next: String(end) } : {}) };
   }
 
-  /** Publishes step by step, as the real activity does, so that a story can make each step fail. */
+  /** Publishes step by step, as the real activity does, so that a test can make any of the steps fail. */
   async #publishDesired({ pool, revision }: { pool: PoolRef; revision?: string }): Promise<PublishedPool> {
     const earlier = await this.#on("recall", { pool }, recall);
     const seen = await this.#on("readDesired", { pool }, desiredOf);
@@ -310,8 +310,8 @@ export class FakeActivities {
     };
   }
 
-  // Executes an activity that combines orders with a wait as several calls, so that the log of a failed test shows
-  // each.
+  // Splits each activity that first writes and then waits into one call per write and one for the wait, so that the log
+  // of a failed test shows every call.
   #stages(): Pick<AwaitActivities, "awaitReplacementJoined" | "awaitNodeEmptied" | "awaitVictimGone"> {
     const { ensureVictimMarked, ensureMachineAdmitted } = this.#write();
     return {

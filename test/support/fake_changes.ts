@@ -1,4 +1,7 @@
-/** Changes by activities to machines and nodes of a fake pool; absent machines count as success. */
+/**
+ * Changes by activities to machines and nodes of a fake pool; for an absent machine `mark` and `admit` fail, and all
+ * other changes succeed.
+ */
 import { failure } from "./fake_failure.ts";
 import type { FakeMachine, FakePool } from "./fake_pool.ts";
 
@@ -11,8 +14,8 @@ export const mark: Change = (pool, machine) => {
 };
 
 /**
- * Removes hold, mark and cordon of a machine. A machine that is being deleted stays held, because it would be deleted
- * at once otherwise.
+ * Removes hold, mark and cordon of a machine. Without `letGo`, a machine that is being deleted stays held, because it
+ * would be deleted at once otherwise.
  */
 export const spare: Change<{ letGo?: boolean }> = (_pool, machine, { letGo = false }) => {
   if (!machine || (machine.leaving && !letGo)) return;
@@ -27,7 +30,7 @@ export const spare: Change<{ letGo?: boolean }> = (_pool, machine, { letGo = fal
 export const admit: Change = (pool, machine) => {
   if (!machine) throw failure("MachineGone", "Failed to admit the machine: it was deleted");
   if (pool.published?.revision !== machine.set.revision) {
-    pool.violations.push(`${machine.name} was admitted before its secrets`);
+    pool.violations.push(`${machine.name} was admitted before its secrets were published`);
   }
   const { windows } = pool.rules;
   const isOpen = !windows || windows.some(({ from, to }) => from <= Date.now() && Date.now() < to);

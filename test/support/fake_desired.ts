@@ -68,7 +68,7 @@ export function publish(
   return { artefacts: [], news, ...lifeOf(pool), ...trusted, rendering: render(pool) };
 }
 
-/** Returns the rendering of the config, which has only names and digests. */
+/** Returns the digest, the profile version and the sizes of the rendered config, without its contents. */
 export function render(pool: FakePool): Rendering {
   return { configDigest: digestOf(pool), profileVersion: `1.0.${pool.profileVersion}`, files: 9, bytes: 900 };
 }

@@ -33,8 +33,8 @@ function blockersOf(pool: FakePool, machine: FakeMachine): Blocker[] {
   return [{ pod: "default/web-1", owner: "Deployment default/web", why: "node unreachable" }];
 }
 
-// Records how many other machines were Ready when the drain began. Fewer than the desired number is a violation, except
-// with a surge of 0, because the drain then takes promised capacity.
+// Records how many other machines were Ready when the drain began. Fewer than the desired number is a violation,
+// because the drain takes promised capacity; with a surge of 0 nothing is recorded, because no machine is added first.
 function checkOthers(pool: FakePool, machine: FakeMachine): void {
   const others = pool.machines.filter((other) =>
     other !== machine && other.ready && !other.isNodeDown && !other.leaving &&

@@ -1,4 +1,4 @@
-/** The activities that admit an image, over answers of the test by the object's name. */
+/** The activities that admit an image; a test sets their results for each object, by its name. */
 import type {
   ImageActivities,
   ImageFinding,
@@ -7,7 +7,7 @@ import type {
   ResolvedImage,
 } from "../../workflows/contracts/mod.ts";
 
-/** Returns an image as it was found in its registry. */
+/** Returns the result of finding an image in its registry, with default values for fields that are not given. */
 export function resolved(overrides: Partial<ResolvedImage> = {}): ResolvedImage {
   const digest = `sha256:${"1".repeat(64)}`;
   return { generation: 1, repository: "registry.example/os", digest, ...overrides };

@@ -48,7 +48,10 @@ export interface Reviewed {
 export class FakeKube {
   /** Every change as "verb plural namespace/name", in order. */
   readonly writes: string[] = [];
-  /** Runs before each request as "verb plural namespace/name"; may throw the error of the API server, or delay it. */
+  /**
+   * Runs before each request, given as "verb plural namespace/name"; may delay the request, or throw an error of the
+   * API server.
+   */
   onRequest: (request: string) => void | Promise<void> = () => {};
   /** Receives each change as a watch would. */
   onChange: (change: { type: "ADDED" | "MODIFIED" | "DELETED"; plural: string; object: Stored }) => void = () => {};
@@ -58,13 +61,13 @@ export class FakeKube {
   isDistrusted: (token: string) => boolean = () => false;
   /** Whether the version of this API server has mutating admission policies. */
   hasPolicies = true;
-  /** Returns whether a permission review is allowed. */
+  /** Returns whether a permission review reports that the user has the permission. */
   mayDo: (user: string, right: Reviewed) => boolean = () => true;
   /** Returns the metrics of this API server, or of the API server at the given URL; may throw that server's error. */
   metricsOf: (server?: string) => string = () => "";
   /**
    * Returns the time (epoch ms) at which objects are created and deleted. By default each write is one second later,
-   * from the start of 1970.
+   * from the start of 1970, and every deletion is at the start of 1970.
    */
   clock: (() => number) | undefined;
   #objects = new Map<string, Stored>();

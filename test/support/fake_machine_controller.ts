@@ -83,8 +83,8 @@ function available(pool: ControlledPool, set: FakeSet): FakeMachine[] {
 function scale(pool: ControlledPool, set: FakeSet): void {
   const there = staying(pool, set);
   for (let missing = set.replicas - there.length; missing > 0; missing--) pool.make(set);
-  // The real machine-controller deletes a random machine among the unmarked ones; this one makes the worst choice: the
-  // newest that is Ready.
+  // Deletes marked machines first. Among unmarked machines the real machine-controller chooses at random; this fake
+  // makes the worst choice: the newest Ready machine.
   const byTurn = there.sort((a, b) =>
     Number(b.mark !== "") - Number(a.mark !== "") || Number(b.ready) - Number(a.ready) || b.created - a.created
   );

@@ -152,7 +152,7 @@ export class FakeNodes {
     this.kube.put("nodes", { ...stored, metadata: { ...stored.metadata, annotations } });
   }
 
-  /** Makes the Temporal worker of a stage execute this pool's activities with the real code. */
+  /** Makes the worker of the test's Temporal server (`stage`) execute this pool's activities with the real code. */
   serve(stage: Stage): void {
     stage.activities.others.set(
       this.pool.name,

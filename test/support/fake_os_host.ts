@@ -120,7 +120,7 @@ export class FakeOsHost implements AsyncDisposable {
     await this.boot();
   }
 
-  /** Boots the host, as after an order or without one. */
+  /** Boots the host, whether or not an order asked for the boot. */
   async boot(): Promise<void> {
     this.#boots += 1;
     await this.put("boot_id", `${this.bootId}\n`);

@@ -1,6 +1,6 @@
 /**
- * Operating System Manager (1.11) by its rules, on any API server: what it reads, in which order, and where it fails. A
- * test supplies the output that it renders.
+ * Imitates Operating System Manager (1.11) on any API server: reads and writes the same objects in the same order, and
+ * fails in the same cases. A test supplies the rendered output.
  */
 import { Buffer } from "node:buffer";
 import { annotationsHash, namesOf, secretsNamespace } from "../../profiles/mod.ts";

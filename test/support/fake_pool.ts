@@ -22,7 +22,7 @@ import { FakeWatch } from "./fake_watch.ts";
 export interface FakePoolOptions {
   replicas?: number;
   surge?: number;
-  /** Decides how far the nth machine (from 1) with that image gets. */
+  /** Decides how far the nth machine of the pool (from 1, over all images) gets; `image` is the machine's image. */
   fate?: (nth: number, image: string) => Fate;
   /** Zones, to which machines are assigned in rotation. */
   zones?: string[];

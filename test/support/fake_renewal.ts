@@ -50,7 +50,7 @@ export class FakeRenewal {
   isGone = false;
   doubts: string[] = [];
   rules: Partial<Rules> = {};
-  /** Holders of the slots of the shared budget; the renewal is one of them. */
+  /** Holders of the slots of the shared budget; the renewal is among them while it has a slot. */
   slots: string[] = [];
   /** Every effect, as "verb node", in order. */
   readonly done: string[] = [];
@@ -83,7 +83,7 @@ export class FakeRenewal {
     return this.cluster === undefined ? { name: this.name } : { cluster: this.cluster, name: this.name };
   }
 
-  /** Makes the Temporal worker of a stage execute these activities. */
+  /** Makes the worker of the test's Temporal server (`stage`) execute these activities. */
   on(stage: Stage): this {
     stage.activities.renewals.set(this.name, this.ofVersion());
     for (const { name } of [poolOfGroup(this.group), holderOfRenewal({ name: this.name })]) {
@@ -154,7 +154,7 @@ export class FakeRenewal {
           rules: { conflict: null, windows: null, ...this.rules } as Rules,
         }),
       ensureSlotTaken: async ({ pool, machine, of, limit }) => {
-        if (of !== "ControlPlanes" || limit !== 1) this.violations.push("another budget");
+        if (of !== "ControlPlanes" || limit !== 1) this.violations.push("a slot of another budget");
         const holder = `${pool.namespace}/${pool.name}/${machine}`;
         if (this.slots.some((other) => other !== holder)) return { taken: false, holders: this.slots };
         if (this.slots.length === 0) await this.#do(`slot ${machine.slice(-1)}`);
@@ -170,7 +170,7 @@ export class FakeRenewal {
       awaitMachineRelieved: async ({ machine, returns, isLost, snapshot }) => {
         const node = machine.slice(-1);
         if (!returns) this.violations.push(`${node} leaves etcd`);
-        if (snapshot) this.violations.push("a snapshot");
+        if (snapshot) this.violations.push("a snapshot of etcd was requested");
         if (isLost && !this.slots.some((each) => each.endsWith(machine))) {
           this.violations.push(`${node} counts as lost`);
         }
@@ -186,7 +186,7 @@ export class FakeRenewal {
     });
   }
 
-  /** Returns steps that first fail if `failing` returns an error, which is not retried. */
+  /** Returns steps that throw the error that `failing` returns for their name, if any, before they have an effect. */
   #failing<Steps extends object>(steps: Steps): Steps {
     type Step = (input: never) => Promise<unknown>;
     const guarded = Object.entries(steps as Record<string, Step>).map(([name, step]): [string, Step] => [
@@ -213,7 +213,7 @@ export class FakeRenewal {
   async #carryOut({ node, version, token }: RenewalOrder): Promise<UpgradeOutcome> {
     const plane = this.plane(node);
     if (!/^[a-z0-9-]{1,63}$/.test(token)) this.violations.push(`the token is "${token}"`);
-    if (version !== plane.components) this.violations.push(`kubeadm ${version} on ${node}`);
+    if (version !== plane.components) this.violations.push(`kubeadm ${version} for other components on ${node}`);
     if (!this.slots.some((each) => each.endsWith(plane.machine))) this.violations.push(`${node} without a slot`);
     if (plane.isLeader && this.planes.length > 1) this.violations.push(`the leader ${node} restarts`);
     await this.#do(`${plane.isRenewed ? "Repeat" : "Renew"} ${node}`);

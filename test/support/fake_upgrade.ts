@@ -55,7 +55,7 @@ export class FakeUpgrade {
   doubts: string[] = [];
   blockers: Blocker[] = [];
   rules: Partial<Rules> = {};
-  /** Holders of the slots of the shared budget; the upgrade is one of them. */
+  /** Holders of the slots of the shared budget; the upgrade is among them while it has a slot. */
   slots: string[] = [];
   /** How often the upgrade renewed its slot. */
   renewals = 0;
@@ -85,7 +85,7 @@ export class FakeUpgrade {
     }));
   }
 
-  /** Makes the Temporal worker of a stage execute these activities. */
+  /** Makes the worker of the test's Temporal server (`stage`) execute these activities. */
   on(stage: Stage): this {
     stage.activities.upgrades.set(this.name, this.ofVersion());
     for (const { name } of [poolOfGroup(this.group), holderOfUpgrade({ name: this.name })]) {
@@ -237,7 +237,7 @@ export class FakeUpgrade {
     });
   }
 
-  /** Returns steps that first fail if `failing` returns an error, which is not retried. */
+  /** Returns steps that throw the error that `failing` returns for their name, if any, before they have an effect. */
   #failing<Steps extends object>(steps: Steps): Steps {
     type Step = (input: never) => Promise<unknown>;
     const guarded = Object.entries(steps as Record<string, Step>).map(([name, step]): [string, Step] => [
@@ -272,7 +272,7 @@ export class FakeUpgrade {
     const outcome = this.meet(`${verb} ${node}`) ?? this.#change(order);
     this.#results.set(token, outcome);
     if (outcome.outcome === "Done" && verb !== "Plan" && version !== this.version) {
-      this.violations.push(`${verb} ${version}`);
+      this.violations.push(`${verb} of ${version}, which is not desired`);
     }
     return outcome;
   }

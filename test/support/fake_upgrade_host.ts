@@ -48,7 +48,7 @@ export class FakeUpgradeHost implements AsyncDisposable {
   /** The served contents. */
   readonly contents: Record<Program, string>;
   serving: Serving = "whole";
-  /** The requested ranges of bytes; "" for a whole file. */
+  /** The start of each requested range of bytes, in order; "" for a request of a whole file. */
   readonly requests: string[] = [];
 
   private constructor(directory: string) {

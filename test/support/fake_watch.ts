@@ -41,7 +41,7 @@ export class FakeWatch {
     this.#lookAtReady(pool);
     this.#lookAtBooted(pool);
     this.#lookAtBudget(pool);
-    if (pool.published === undefined) this.violations.push("no secrets");
+    if (pool.published === undefined) this.violations.push("no secrets are published");
   }
 
   #lookAtReady(pool: WatchedPool): void {

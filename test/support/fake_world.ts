@@ -40,7 +40,7 @@ export class FakeWorld {
   /** Error with which each connection to Temporal fails. */
   unreachable: Error | undefined;
   closed = 0;
-  /** The management cluster, which has the profiles and configs; undefined if they are in the same cluster. */
+  /** The management cluster, which has the profiles and configs; undefined if the cluster of `kube` has them. */
   management: { kube: FakeKube; namespace: string } | undefined;
 
   constructor(readonly kube = new FakeKube()) {
@@ -130,7 +130,7 @@ export class FakeWorld {
     this.kube.put("rollouts", { metadata, status });
   }
 
-  /** Puts both MachineSets of a change from one image to another in place. */
+  /** Stores the MachineSet of the old image and that of the new image of a rollout. */
   putSets(): void {
     this.kube.put("machinesets", machineSet("1", "hash-1"));
     this.kube.put("machinesets", machineSet("2", "hash-2"));

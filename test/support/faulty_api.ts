@@ -52,7 +52,7 @@ export class FaultyApi {
 
   #serve(socket: TLSSocket): void {
     this.#sockets.add(socket);
-    socket.on("error", () => {}); // the client's end of a connection that was broken on purpose
+    socket.on("error", () => {}); // the error of a connection that a fault broke on purpose
     let [text, nth] = ["", 0];
     socket.on("data", (data: Uint8Array) => {
       text += Buffer.from(data).toString("latin1");

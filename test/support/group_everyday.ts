@@ -1,6 +1,6 @@
 /**
- * Stories of everyday events of two scaling groups, against real parts or a cluster in memory: a new image, new
- * components, an image that does not boot.
+ * Stories (test scenarios) of everyday events of two scaling groups: a new image, new components, an image that does
+ * not boot. They run on a real API server with Ostler's processes, or on a cluster in memory.
  */
 import assert from "node:assert/strict";
 import { first, kinds } from "../../deploy/local/cloud/groups/group_ground.ts";
@@ -40,7 +40,7 @@ export async function image({ world, ground }: GroupScene): Promise<void> {
   clearInterval(look);
   assert.equal(ground.cloud.instances().length - before, machines, "Expected as many orders as replacements");
   assert.deepEqual(await bornBy(world), nodes.map((_, nth) => `${nth} ${nth} o${nth}`));
-  assert.ok(wasOff, "Expected the autoscaler to be off meanwhile");
+  assert.ok(wasOff, "Expected the autoscaler to be off during the rollout");
 }
 
 /** Returns slot label, taint and owner annotation of each node. */
@@ -71,7 +71,7 @@ export async function badImage(scene: GroupScene): Promise<void> {
   await world.patch(`${policies}/beta`, { spec: { join: longer, onFailure: "Rollback" } });
   const before = ground.cloud.group(beta.id)?.boots.fields.image;
   await ground.ask(world, { ...first, image: "image-dead" });
-  await world.until("the group to be halted", async () => {
+  await world.until('group "alpha" to be halted', async () => {
     const { reason, message } = await conditionOf(world, "Ready");
     return reason === "GroupHalted" && message.includes("alpha");
   });
@@ -80,7 +80,7 @@ export async function badImage(scene: GroupScene): Promise<void> {
   const atHalt = made();
   await idle();
   assert.equal(made(), atHalt, "Expected no further order");
-  await world.until("the other group to be back on the previous image", async () => {
+  await world.until('group "beta" to be back on the previous image', async () => {
     const { phase, image } = await world.status("scaling-group.beta") ?? {};
     return phase === "RolledBack" && image === before && ground.cloud.group(beta.id)?.boots.fields.image === before;
   });

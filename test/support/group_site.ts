@@ -1,7 +1,7 @@
 /**
  * A cluster in memory with scaling groups in a cloud in memory. Workflows, activities, signals of the controller, and
  * the driver of the cloud are real; the API server, its watches and the machines are not. Any number of such clusters
- * share one stage.
+ * share one Temporal server and its worker (`Stage`).
  */
 import type { Client } from "@temporalio/client";
 import { setTimeout as pause } from "node:timers/promises";

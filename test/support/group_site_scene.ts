@@ -1,4 +1,7 @@
-/** Runs stories of scaling groups concurrently on one stage, each in its own cluster in memory. */
+/**
+ * Runs stories (test scenarios) of scaling groups concurrently: every story has its own cluster in memory, and all
+ * stories share one Temporal server (`Stage`).
+ */
 import { GroupObserver } from "../../deploy/local/cloud/groups/group_observer.ts";
 import { first } from "../../deploy/local/cloud/groups/group_ground.ts";
 import {

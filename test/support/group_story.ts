@@ -1,4 +1,7 @@
-/** The common parts of stories of scaling groups, against real parts or a cluster in memory. */
+/**
+ * The common parts of stories (test scenarios) of scaling groups, which run on a real API server with Ostler's
+ * processes, or on a cluster in memory.
+ */
 import assert from "node:assert/strict";
 import type { ApiOptions } from "../../deploy/local/cloud/groups/group_api.ts";
 import type { CloudInstance, GroupSpec } from "../../deploy/local/cloud/groups/group_cloud.ts";
@@ -64,7 +67,7 @@ export interface JoinSeconds {
   ready: number;
 }
 
-/** The groups of a story and their environment, in any kind of world. */
+/** The environment of a story: `world` is its cluster, real or in memory, and `ground` has the cloud of its groups. */
 export interface GroupScene<World extends GroupWorld = GroupWorld> {
   world: World;
   ground: GroupGround;

@@ -50,7 +50,7 @@ export function machineDeployment(overrides: DeploymentOverrides = {}): Stored {
   };
 }
 
-/** The MachineSet of that MachineDeployment's template. */
+/** The MachineSet of a template of MachineDeployment fleet/pool; by default of the current template. */
 export function machineSet(revision = "1", hash = "hash-1"): Stored {
   return {
     metadata: {

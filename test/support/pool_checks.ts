@@ -4,8 +4,8 @@ import type { Gate, Rules } from "../../workflows/contracts/mod.ts";
 import type { FakePool } from "./fake_pool.ts";
 
 /**
- * Fails unless no promise was broken, machine-controller drained no machine, and nothing that Ostler sets is left on a
- * machine or its node.
+ * Fails if the pool has recorded a violation of an invariant, if machine-controller has drained a machine, or if
+ * anything that Ostler sets is left on a machine or its node.
  */
 export function assertOrderly(pool: FakePool): void {
   deepEqual(pool.violations, []);

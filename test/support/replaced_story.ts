@@ -78,7 +78,7 @@ export async function converged(stage: Stage, { nodes, handle, maker, bad }: Sce
 
 export async function halted(stage: Stage, nodes: FakeNodes): Promise<Progress> {
   await eventually("a halt", () => nodes.told()?.phase === "Halted");
-  return await eventually("a halt at rest", async () => {
+  return await eventually("a halted rollout that updates no node", async () => {
     const progress = await nodes.progress(stage);
     return progress.quarantine.length > 0 && progress.underway.length === 0 && progress;
   });

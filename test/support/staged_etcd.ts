@@ -1,4 +1,4 @@
-/** An etcd in memory: members by their addresses, and its orders. */
+/** An etcd in memory, which records the orders that it receives; a test adds each member with its address. */
 import type { Etcd } from "../../activities/etcd/etcd.ts";
 import { unavailable } from "../../activities/failures.ts";
 import type { EtcdMember, EtcdPromotion, EtcdSurvey, SnapshotTaken } from "../../workflows/contracts/mod.ts";

@@ -1,7 +1,7 @@
 /**
- * A cluster that was set up without Ostler, in a cloud like AWS. No join service announces the components of nodes,
- * groups have three zones and are rebalanced by the cloud, pods have zonal disks, and the cluster-autoscaler has no
- * AutoscalingStrategy.
+ * A cluster that was set up without Ostler, in a cloud like AWS: no join service announces the components of nodes. The
+ * groups have three zones, and the cloud rebalances them. The pods have zonal disks, and no AutoscalingStrategy exists
+ * for the cluster-autoscaler.
  */
 import assert from "node:assert/strict";
 import type { GroupSpec } from "../../deploy/local/cloud/groups/group_cloud.ts";
@@ -56,7 +56,7 @@ export async function amongStrangers(
   await story({ world, autoscaler, pods }).catch(async (error: unknown) => {
     throw new Error(`${observer.broken.join("; ")} ${await standing(world, ground)}`, { cause: error });
   });
-  await world.until("machines that go to be gone, and all that was held to be given back", () => {
+  await world.until("each instance to be Ready or Terminated, and scale-down and rebalancing to be on again", () => {
     const isAtRest = ground.cloud.instances().every(({ state }) => state === "Ready" || state === "Terminated");
     const isHeld = kube.all("nodes").some(({ metadata }) => metadata.annotations?.[scaleDownDisabled]);
     return Promise.resolve(isAtRest && !isHeld && ground.cloud.groups().every(({ rebalances }) => rebalances));

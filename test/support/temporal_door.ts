@@ -1,6 +1,6 @@
 /**
- * A proxy before a Temporal server that answers some requests itself: as a server with fewer permissions, or an older
- * one.
+ * A proxy in front of a Temporal server. A test makes the proxy answer chosen calls itself with an error, as a server
+ * would that is older or that denies the caller a permission.
  */
 import { connect, createServer } from "node:http2";
 import type { ClientHttp2Session, Http2Server, Http2Stream, IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
@@ -81,8 +81,8 @@ export class TemporalDoor implements AsyncDisposable {
     this.#handOn(stream, headers);
   }
 
-  // Forwards a call once its answer is complete: each call of Temporal's API has one request message and one response
-  // message.
+  // Forwards a call, and answers the caller once the answer of the server is complete: each call of Temporal's API has
+  // one request message and one response message.
   #handOn(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
     const { [":authority"]: _, ...rest } = headers;
     const asked = this.behind.request(rest);

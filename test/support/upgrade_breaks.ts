@@ -46,9 +46,9 @@ const immutable: Readonly<Record<string, string[][]>> = {
 };
 
 /**
- * Returns each break as one line. An object that `after` lacks remains where manifests are applied, or is deleted
- * together with the objects that it owns. It is a break unless `notes` contain its name, because the upgrade notes must
- * name it.
+ * Returns each break as one line. An object that `after` lacks is a break unless `notes` contain its name.
+ * Depending on how the manifests are applied, such an object remains in the cluster or is deleted together with the
+ * objects that it owns, so the upgrade notes must name it.
  */
 export function upgradeBreaks(
   before: readonly ManifestObject[],
@@ -104,7 +104,7 @@ function fieldBreaks(about: string, before: Schema, after: Schema): string[] {
   breaks.push(...asked.map((name) => `${about}.${name} is required now`));
   const refused = after.enum === undefined ? [] : (before.enum ?? []).filter((value) => !after.enum?.includes(value));
   breaks.push(...refused.map((value) => `${about} may no longer be "${value}"`));
-  if (after.enum !== undefined && before.enum === undefined) breaks.push(`${about} may no longer have any value`);
+  if (after.enum !== undefined && before.enum === undefined) breaks.push(`${about} accepts only enum values now`);
   if (after.pattern !== undefined && after.pattern !== before.pattern) breaks.push(`${about} has another pattern`);
   const tightened = [
     ...lower.filter((limit) => (after[limit] ?? -Infinity) > (before[limit] ?? -Infinity)),

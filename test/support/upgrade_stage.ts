@@ -1,4 +1,4 @@
-/** A cluster of three control planes in memory, as kubeadm made it, and a NodeVersion that asks for a later version. */
+/** A cluster in memory like those that kubeadm creates: three control planes, and a NodeVersion for a later version. */
 import { GroupInMemory, version } from "./group_in_memory.ts";
 import { useEtcd } from "./staged_cluster.ts";
 import { StagedEtcd } from "./staged_etcd.ts";

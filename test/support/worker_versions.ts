@@ -87,8 +87,8 @@ async function isDrained(stage: Stage, buildId: string): Promise<boolean> {
 }
 
 /**
- * Returns the build ID of the current version; undefined if no version is current, or if the read fails, as long as no
- * worker of the deployment has ever polled.
+ * Returns the build ID of the current version; undefined if no version is current or the read fails. The read fails
+ * until a worker of the deployment has polled for the first time.
  */
 export async function currentBuild(stage: Stage): Promise<string | undefined> {
   const asked = stage.client.workflowService.describeWorkerDeployment({ namespace, deploymentName });

@@ -1,6 +1,6 @@
 /**
- * A Temporal server in memory with a worker of the real workflow bundle over fake activities; files of a process share
- * it.
+ * A Temporal server in memory, with workers that run the real workflow bundle and fake activities. All test files that
+ * run in one process share the server and its workers.
  */
 import { Client, WorkflowNotFoundError } from "@temporalio/client";
 import type { WorkflowHandle } from "@temporalio/client";
@@ -47,8 +47,8 @@ const identity = "tester";
 
 export interface StageOptions {
   /**
-   * Number of concurrent activities of the worker for short steps, and of the worker for waits; by default without a
-   * limit.
+   * Maximum number of concurrent activities of the worker for short steps, and of the worker for waits; by default 100
+   * for each worker.
    */
   slots?: { steps: number; waits: number };
   /** 0 makes the worker replay the whole history at every workflow task. */
@@ -176,7 +176,7 @@ export class Stage {
     this.#workers.push(running);
     const lose = (cause?: unknown): void => {
       if (this.#workers.includes(running)) {
-        this.#lost.reject(new Error("Failed to play the story: a worker of its stage ended by itself", { cause }));
+        this.#lost.reject(new Error("Failed to run the story: a Temporal worker ended by itself", { cause }));
       }
     };
     running.done.then(() => lose(), lose);
@@ -350,9 +350,9 @@ const stages = new Map<string, Stage>();
 type Story = (stage: Stage, t: Deno.TestContext) => Promise<void>;
 
 /**
- * Returns a function that registers tests on the stage of this process with these options. The stage opens before its
- * first test and closes after its last. A test that runs several stories as its steps has the time limit of one story
- * for each.
+ * Returns a function that registers tests. All tests of this process with equal `options` share one stage: a Temporal
+ * server with workers, which opens before the first of these tests and closes after the last. A test that runs several
+ * `stories` as its steps has the time limit of one story multiplied by their number.
  */
 export function onStage(options: StageOptions = {}): (name: string, run: Story, stories?: number) => void {
   const stage = stages.get(JSON.stringify(options)) ?? newStage(options);

@@ -16,7 +16,7 @@ Deno.test("modules: no module imports itself through other modules, not even as 
   deepEqual([modules.size > 500, importCycles(modules)], [true, []]);
 });
 
-Deno.test("importCycles: finds a cycle of values, of types, of exports and of import types", () => {
+Deno.test("importCycles: finds one cycle that consists of a value import, a type import, an export and an import type", () => {
   const modules = new Map([
     ["a/one.ts", 'import { two } from "../b/two.ts";\nimport { sound } from "../sound.ts";'],
     ["b/two.ts", 'import type { Three } from "./three.ts";'],

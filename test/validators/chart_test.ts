@@ -75,7 +75,7 @@ Deno.test("fault S10: chart: with cert-manager the webhook may update only the M
   }
 });
 
-Deno.test("chart: with cert-manager chart and manifests have the same objects, with its CA injected into the webhook configurations", async () => {
+Deno.test("chart: with cert-manager, the chart and the manifests have the same objects, and cert-manager injects its CA into the webhook configurations", async () => {
   const webhook = await kustomized(join(plainFolder, "../overlays/cert_manager"));
   const rendered = await chartObjects({
     helm,
@@ -193,7 +193,7 @@ for (const values of [[], ...sizes.map((size) => [size]), [everything]]) {
   });
 }
 
-Deno.test("chart: refuses unknown values by name", async () => {
+Deno.test("chart: refuses unknown, invalid and missing values, and names them", async () => {
   const wrong: [string, RegExp][] = [
     ["settings.temporal-adress=x", /temporal-adress/],
     ["workers.replicas=3", /workers/],
@@ -315,7 +315,7 @@ Deno.test("chart: controller and workers get the Temporal credentials, and the w
     equal(
       JSON.stringify(spec.containers).includes("temporal-login"),
       false,
-      "Expected a file, because a variable would not change",
+      "Expected a mounted file, because an environment variable does not follow changes of the Secret",
     );
   }
 });

@@ -57,7 +57,7 @@ async function install(names: readonly string[]): Promise<void> {
 const missing = await missingPackages();
 const reason = missing.length === 0 ? undefined : obstacle();
 if (missing.length === 0) {
-  console.log("All validators of Debian's packages are there");
+  console.log("All programs that the tests need from Debian packages are installed");
 } else if (reason !== undefined) {
   console.log(`Not installed: ${missing.join(", ")} (${reason})`);
 } else {

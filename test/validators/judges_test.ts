@@ -120,7 +120,7 @@ Deno.test("validators: the containerd that validates is the one that the profile
   }
 });
 
-Deno.test("tellFaults: prints a fault that many machines have once, with their number", () => {
+Deno.test("tellFaults: prints a fault of many machines only once, with the number of machines", () => {
   const on = (label: string): Fault => ({
     piece: { ...piece("script", "/x", label), seenOn: [{ profile: "a", label }, { profile: "b", label }] },
     place: 3,

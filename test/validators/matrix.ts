@@ -63,7 +63,7 @@ function cellsOf(profile: string, spec: OsProfile): Cell[] {
   );
 }
 
-/** The static network of Flatcar machines; machines with other systems may not have a static network. */
+/** The static network of Flatcar machines; Ostler supports a static network only on Flatcar. */
 const staticNetwork = { cidr: "192.0.2.10/24", gateway: "192.0.2.1", dns: { servers: ["192.0.2.53", "2001:db8::35"] } };
 
 function factsOf(

@@ -56,7 +56,7 @@ function textsOf(machine: Machine): Found[] {
   ];
 }
 
-/** Returns the commands that cloud-init runs as scripts, because cloud-init passes them to sh. */
+/** Returns the commands of cloud-init's bootcmd and runcmd as scripts, because cloud-init passes them to sh. */
 function commandsOf({ config }: Machine, phase: Phase): Found[] {
   const { bootcmd = [], runcmd = [] } = config[`${phase}Config`].modules ?? {};
   const scripts = Object.entries({ bootcmd, runcmd }).filter(([, commands]) => commands.length > 0);

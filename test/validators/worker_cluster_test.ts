@@ -52,7 +52,7 @@ Deno.test("worker cluster: has CRDs, permissions and admission webhooks, and no 
   const order = { helm, values: [everything] };
   const address = "settings.worker-webhook-endpoint=https://hook.example:8443";
   const objects = await chartObjects({ ...order, set: ["workerCluster.render=true", address] });
-  // The scripts of hands are beside their pods, in the worker cluster.
+  // The ConfigMaps of hands, the pods that execute orders on nodes, are in the worker cluster, where the hands run.
   const others = objects.filter(({ metadata }) => metadata?.namespace !== "ostler-hands");
   const kinds = new Set(others.map(({ kind }) => kind));
   for (const kind of ["Deployment", "Job", "Service", "ScaledObject", "ValidatingWebhookConfiguration", "ConfigMap"]) {

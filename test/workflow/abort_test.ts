@@ -51,7 +51,7 @@ test("abort: gives back the slots of the shared budget", async (stage) => {
   pool.fate = (_, image) => image === "image-2" ? "registered" : "joins";
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool, patient);
-  await eventually("a place taken", () => stage.activities.slots.heldBy(pool.ref).length === 1);
+  await eventually("a taken slot", () => stage.activities.slots.heldBy(pool.ref).length === 1);
   await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
   await stage.ask(pool, "abort", asked);
   await handle.result();
@@ -85,7 +85,7 @@ test("abort: ends the creation of a pool, which has no last good template", asyn
   match(pool.reports.at(-1)?.message ?? "", /somebody.*incident 12/);
 });
 
-test("abort: removes marks and holds even if no template was ever good", async (stage) => {
+test("abort: removes the marks and holds of machines even if no template was ever good", async (stage) => {
   const pool = stage.pool({ fate: (nth) => nth > 2 ? "registered" : "joins" });
   const handle = await stage.rollOut(pool, patient);
   await eventually("joins under way", () => pool.count("awaitMachinesJoined") > 0);
@@ -97,7 +97,7 @@ test("abort: removes marks and holds even if no template was ever good", async (
   deepEqual([pool.leftovers(), pool.count("ensureLastGoodRestored")], [[], 0]);
 });
 
-test("abort: works on a paused and on a quarantined rollout", async (stage) => {
+test("abort: works on a rollout that is both quarantined and paused", async (stage) => {
   const pool = await stage.grownPool();
   pool.rules.join.attempts = 1;
   Object.assign(pool.rules.join, { instance: 1000, address: 1000, registered: 1000 });

@@ -78,7 +78,7 @@ for (const step of ["looks", "verdicts"] as const) {
   });
 }
 
-test("admitImage: reports nothing about an image when the registry denies access", async (stage) => {
+test("admitImage: reports an image as Unknown, without a digest, when the registry denies access", async (stage) => {
   const [reason, message] = ["RegistryDenied" as const, "HTTP 403"];
   stage.activities.images.looks.set("denied", [{ outcome: "Unknown", generation: 1, reason, message }]);
   deepEqual(await admit(stage, "denied"), { outcome: "Unknown", reason, message });

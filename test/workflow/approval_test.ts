@@ -33,7 +33,7 @@ test("approval: with BeforeFirst, nothing starts before the current plan is appr
   assertOrderly(pool);
 });
 
-test("approval: an approval ends with its change", async (stage) => {
+test("approval: an approval of one change does not approve a newer change", async (stage) => {
   const pool = await stage.grownPool({ rules: { approval: "BeforeFirst" } });
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool);
@@ -178,7 +178,7 @@ test("approval: an approval of a wave does not approve the plan when the policy 
 });
 
 for (const activity of ["planRollout", "readPool"]) {
-  test(`approval: an approval that arrives after a change of the policy and before the new plan is dropped (at ${activity})`, async (stage) => {
+  test(`approval: drops an approval that arrives after a change of the policy and before the new plan (at ${activity})`, async (stage) => {
     const pool = await stage.grownPool({ rules: { approval: "BeforeFirst" } });
     pool.change({ image: "image-2" });
     const handle = await stage.rollOut(pool);

@@ -98,7 +98,7 @@ test("fault E8: budget.cluster: a change that failed after all attempts has no s
   const handle = await stage.rollOut(pool);
   await stage.stands(handle, "Halted", "Quarantined");
   const { slots } = stage.activities;
-  await eventually("the place given back", () => slots.heldBy(pool.ref).length === 0);
+  await eventually("the slot given back", () => slots.heldBy(pool.ref).length === 0);
   const other = { namespace: "fleet", name: "other" };
   slots.take({ pool: other, machine: "x", limit: 1 });
   pool.mend();
@@ -108,7 +108,7 @@ test("fault E8: budget.cluster: a change that failed after all attempts has no s
   deepEqual(
     slots.begun.at(-1)?.startsWith(`${pool.ref.name}-`),
     true,
-    "Expected it to take a free slot before all pools that wait",
+    "Expected the machine that boots already to take a free slot before all pools that wait",
   );
   slots.keep({ pool: other, machines: [] });
   await stage.tell(pool);
@@ -141,7 +141,7 @@ test("budget.cluster: is shared by all pools", async (stage) => {
   }
 });
 
-test("budget.cluster: without surge delays drains until the new machine of another pool has joined", async (stage) => {
+test("budget.cluster: without surge, delays drains until the new machine of another pool has joined", async (stage) => {
   const rules = { budget: budgetOf(1, { cluster: 1 }) };
   const pool = await stage.grownPool({ replicas: 2, surge: 0, rules });
   const other = { namespace: "fleet", name: "other" };
@@ -179,7 +179,7 @@ test("budget.cluster: without surge a new machine that failed its last attempt k
   const looks = pool.count("readPool");
   await stage.tell(pool);
   await eventually("more looks", () => pool.count("readPool") > looks + 1);
-  equal(slots.heldBy(pool.ref).length, 1, "Expected no machine in place of the deleted one");
+  equal(slots.heldBy(pool.ref).length, 1, "Expected the failed machine to keep its slot");
   pool.mend();
   await stage.ask(pool, "retry");
   equal((await handle.result()).outcome, "Converged");

@@ -68,8 +68,8 @@ test("onNewChange: Supersede evaluates the gates of a machine again when its aba
   await eventually("the gate asked again", () => pool.subjects("awaitGates").length === 2);
   deepEqual(pool.subjects("awaitGates"), [pool.nth(4), pool.nth(4)]);
   await pause(500);
-  // While "image-3" was desired, the machine with "image-2" was as old as the other three, and any of the four could be
-  // replaced.
+  // While "image-3" was desired, the machine with "image-2" was as outdated as the other three, and any of the four
+  // could be replaced.
   ok(pool.machines.filter(({ set, leaving }) => set.image === "image-1" && !leaving).length >= 2);
   Object.assign(pool, { verdict: () => "Passed" });
   pool.mend();
@@ -107,7 +107,7 @@ test("onProfileChange: Roll rolls a profile that is applied again after it was r
   pool.profileVersion = 1;
   await stage.tell(pool);
   await handle.result();
-  // Machines of revision 2 have booted with the reverted profile, and do not count as converged.
+  // Machines of revision 2 have booted with profile version 2, which was reverted, and do not count as converged.
   deepEqual(pool.machines.map(({ set }) => set.revision), [3, 3, 3]);
   pool.calls.length = 0;
   pool.profileVersion = 2;

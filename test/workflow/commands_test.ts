@@ -48,7 +48,7 @@ test("pause: lets the machine in progress finish, admits no other, and resume co
   equal((await handle.result()).replaced, 3);
 });
 
-test("pauseRequested, resumeRequested: have the same effect as signals", async (stage) => {
+test("pauseRequested, resumeRequested: the signals have the same effect as the commands pause and resume", async (stage) => {
   const { pool, handle } = await rolloutUnderWay(stage);
   await handle.signal("pauseRequested", { by: "a batch" });
   pool.mend();
@@ -78,7 +78,7 @@ test("retryRequested: starts a halted rollout again", async (stage) => {
   equal((await handle.result()).outcome, "Converged");
 });
 
-test("pause: refuses an unknown field by its name", async (stage) => {
+test("pause: refuses an unknown or invalid field, and names the field", async (stage) => {
   const { handle } = await rolloutUnderWay(stage);
   for (const [request, named] of [[{ who: "me" }, /"who"/], [{ reason: 7 }, /"reason"/]] as const) {
     await rejects(
@@ -158,7 +158,7 @@ test("rollout: every activity and every timer has a summary", async (stage) => {
   deepEqual(steps.filter((event) => !event.userMetadata?.summary).map((event) => event.eventType), []);
 });
 
-test("rollOutMachineDeployment: refuses an unknown field by its name", async (stage) => {
+test("rollOutMachineDeployment: refuses an unknown or invalid field, and names the field", async (stage) => {
   const wrong: [object, RegExp][] = [
     [{ replicas: 3 }, /field "replicas"/],
     [{ attempts: 0 }, /field "attempts"/],

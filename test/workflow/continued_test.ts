@@ -82,12 +82,12 @@ test("fault E2 next run: does not count the time in which the drain was denied t
   isDenied = false;
   await stage.tell(pool);
   await eventually("a drain by force", () => pool.forced.length === 1);
-  ok(Date.now() - cordoned > 1_500, "Expected the drain to have its own time");
+  ok(Date.now() - cordoned > 1_500, "Expected the time before the cordon not to count towards the timeout");
   notEqual(await runOf(stage, pool), run);
   equal((await handle.result()).replaced, 1);
 });
 
-test("next run: a machine stays skipped when the run continues between Ostler's change of the template and its read", async (stage) => {
+test("next run: a machine stays skipped when the run continues as new between Ostler's change of the template and the next read of the template", async (stage) => {
   const windows = [{ from: Date.now() + hour, to: Date.now() + 2 * hour }];
   const pool = await stage.grownPool({ rules: { windows, onProfileChange: "Roll" } });
   pool.change({ image: "image-2" });
@@ -117,8 +117,8 @@ test("next run: keeps a soak, an approval and skipped machines", async (stage) =
   await stage.ask(pool, "approve", { by: "somebody", plan: plan?.hash ?? "" });
   await stage.sees(pool, "the soak", ({ reason }) => reason === "Soaking");
   await stage.ask(pool, "skip", { by: "somebody", machine: pool.nth(3) });
-  // The SDK changes the history: when a query is answered while a local activity runs, the workflow sees a time that is
-  // some milliseconds later than that of its marker.
+  // The restart makes the worker replay the history. If a query is answered while a local activity runs, the workflow
+  // sees a time some milliseconds later than the time of the activity's marker, which only a replay uses.
   await stage.stopWorker();
   await stage.startWorker();
   const [{ waves: before, plan: approved }, run] = [await stage.progress(handle), await runOf(stage, pool)];

@@ -81,7 +81,7 @@ test("rollOutMachineDeployment: waits for machine-controller to number the templ
   equal((await handle.result()).outcome, "Converged");
 });
 
-test("rollOutMachineDeployment: halts for a refused profile and continues after a signal of a change", async (stage) => {
+test("rollOutMachineDeployment: halts when the profile is missing, and continues after a signal of a change", async (stage) => {
   const pool = stage.pool();
   pool.before["publishConfig"] = () => {
     throw failure("ProfileMissing", 'Failed to render: OperatingSystemProfile "kube-system/osp-ubuntu" does not exist');

@@ -170,7 +170,7 @@ test("drain: Force does not count a time in which no cordon succeeded towards it
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool);
   await eventually("a drain by force", () => pool.forced.length === 1);
-  ok(Date.now() - cordoned > 1_500, "Expected a separate timeout");
+  ok(Date.now() - cordoned > 1_500, "Expected the time before the cordon not to count towards the timeout");
   equal((await handle.result()).replaced, 1);
 });
 
@@ -187,7 +187,7 @@ test("drain: Force does not count a time in which the start of the drain could n
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool);
   await eventually("a drain by force", () => pool.forced.length === 1);
-  ok(Date.now() - cordoned > 1_500, "Expected a separate timeout");
+  ok(Date.now() - cordoned > 1_500, "Expected the time before the cordon not to count towards the timeout");
   equal((await handle.result()).replaced, 1);
 });
 
@@ -206,6 +206,6 @@ test("fault E2 drain: Force does not count a time in which the drain was denied 
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool);
   await eventually("a drain by force", () => pool.forced.length === 1);
-  ok(Date.now() - cordoned > 1_500, "it had its own time yet");
+  ok(Date.now() - cordoned > 1_500, "Expected the time before the cordon not to count towards the timeout");
   equal((await handle.result()).replaced, 1);
 });

@@ -1,5 +1,6 @@
 /**
- * Nodes that update themselves: a FleetLock uses a slot of the budget, and is granted by the rules of other updates.
+ * Nodes that update themselves: a FleetLock uses a slot of the budget, and a node gets the lock under the same rules as
+ * an update that Ostler orders.
  */
 import { deepEqual, equal } from "node:assert/strict";
 import { setTimeout } from "node:timers/promises";

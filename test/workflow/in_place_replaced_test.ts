@@ -7,7 +7,7 @@ import { onStage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
-test("ReplaceIfRefused: a node that refuses its stage is replaced within the budget after a drain, and the pool converges", async (stage) => {
+test("ReplaceIfRefused: a node that refuses to stage the image is replaced within the budget after a drain, and the pool converges", async (stage) => {
   const world = await rolling(stage, { refuses: "DiskFull" });
   const { nodes, maker, bad } = world;
   const machine = maker.machineOf(bad);
@@ -32,7 +32,7 @@ test("ReplaceIfRefused: a node that waits for its replacement gets one more atte
   equal(nodes.mostOut, 1);
 });
 
-test("ReplaceIfRefused: a node that accepts the second stage is updated in place", async (stage) => {
+test("ReplaceIfRefused: a node that accepts the second order to stage the image is updated in place", async (stage) => {
   const world = await rolling(stage, { refuses: "DiskFull" });
   const { nodes, maker, handle, bad } = world;
   nodes.meet = ({ verb, node }) =>
@@ -68,14 +68,14 @@ test("ReplaceIfRefused: a Lost node is replaced without a drain, and keeps its s
 });
 
 for (const fate of ["stays up", "comes back without kubelet"] as const) {
-  test(`ReplaceIfRefused: a node that ${fate} is replaced`, async (stage) => {
+  test(`ReplaceIfRefused: replaces a node that ${fate} when it is ordered to boot`, async (stage) => {
     const world = await rolling(stage, { fate });
     await converged(stage, world);
     deepEqual([world.maker.deleted.length, world.nodes.mostOut], [1, 1]);
   });
 }
 
-test("ReplaceIfRefused: a node that refuses its boot is drained and replaced", async (stage) => {
+test("ReplaceIfRefused: a node that refuses the order to boot is drained and replaced", async (stage) => {
   const world = await rolling(stage, {});
   const { nodes, maker, bad } = world;
   nodes.meet = ({ verb, node }) =>
@@ -109,7 +109,7 @@ for (const onImageChange of [undefined, "Replace", "InPlace"]) {
   }
 }
 
-test("onImageChange: a refused boot replaces nothing without ReplaceIfRefused", async (stage) => {
+test("onImageChange: a node that refuses the order to boot is not replaced without ReplaceIfRefused", async (stage) => {
   const { nodes, maker, bad } = await rolling(stage, { policy: { ...neverReplacing, maxFailed: 1 } });
   nodes.meet = ({ verb, node }) =>
     verb === "Apply" && node === bad ? { outcome: "Refused", reason: "DriverFailed", message: "no" } : undefined;

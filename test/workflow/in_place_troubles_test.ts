@@ -7,7 +7,7 @@ import { onStage, signalChange } from "../support/workflow_stage.ts";
 // Temporal suggests continue-as-new after 40 events, and no workflow stays in memory.
 const test = onStage({ maxCachedWorkflows: 0, dynamicConfig: ["limit.historyCount.suggestContinueAsNew=40"] });
 
-test("A7 update in place: no node gets a second boot order, and no slot is lost, when the worker is killed during a reboot", async (stage) => {
+test("A7 update in place: no node is ordered to boot twice, and no slot is lost, when the worker is killed during a reboot", async (stage) => {
   const nodes = new FakeNodes({ nodes: 3, bootMs: 1500 });
   await nodes.settle(stage);
   nodes.ask("b");
@@ -33,7 +33,7 @@ test("A7 update in place: resumes when the worker is killed after each order", a
   deepEqual([nodes.booted(), nodes.given("Apply").length, nodes.mostOut, nodes.cordoned()], ["bb", 2, 1, []]);
 });
 
-test("update in place: a new run of the chain continues updates, and gives no node a second boot order", async (stage) => {
+test("update in place: a new run of the chain continues updates, and orders no node to boot twice", async (stage) => {
   const nodes = new FakeNodes({ nodes: 8 });
   await nodes.settle(stage);
   nodes.ask("b");

@@ -1,5 +1,5 @@
 /**
- * The verdict on a node after its boot order, such as RolledBack or Lost, and the effect of the verdict on the pool.
+ * The verdict, such as RolledBack or Lost, on a node that was ordered to boot, and its effect on the pool.
  */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { overBudget } from "../support/fake_kube.ts";
@@ -86,7 +86,7 @@ test("H7 verdicts: a node that is Ready again without a boot does not count as u
   deepEqual([nodes.given("Apply").length, nodes.cordoned()], [1, nodes.given("Apply")]);
 });
 
-test("verdicts: a node that booted the image without a kubelet is NotReady, and stays out of service", async (stage) => {
+test("verdicts: a node that booted the image, but whose kubelet did not start, is NotReady, and stays out of service", async (stage) => {
   const { nodes } = await rolling(stage, { policy: { inPlace: soon }, fate: () => "comes back without kubelet" });
   const { quarantine } = await halted(stage, nodes);
   match(quarantine[0]?.reason ?? "", /UpdateNotReady/);
@@ -150,7 +150,7 @@ test("onFailure: Rollback returns the pool to the previous image, which the node
   deepEqual(spec.image, { reference: imageOf("a") });
 });
 
-test("retry: during a rollback, gives a node the previous image again that failed to boot that image", async (stage) => {
+test("retry: during a rollback, a node that failed to boot the previous image gets that image again", async (stage) => {
   const policy = { onFailure: "Rollback", maxFailed: 1, inPlace: soon };
   const nodes = new FakeNodes({ nodes: 3, policy });
   await nodes.settle(stage);
@@ -261,7 +261,7 @@ test("update in place: a node that its pool no longer selects completes its boot
   deepEqual([nodes.booted(), nodes.mostOut], ["bbbb", 1]);
 });
 
-test("update in place: a node that reboots by itself before its boot order does not count as failed, and is staged again", async (stage) => {
+test("update in place: a node that reboots by itself before it is ordered to boot does not count as failed, and stages the image again", async (stage) => {
   const nodes = new FakeNodes({ nodes: 1, policy: { inPlace: soon } });
   await nodes.settle(stage);
   const crash = (): void => nodes.comeUp(`${nodes.name}-1`, digestOf("a"));
@@ -274,7 +274,7 @@ test("update in place: a node that reboots by itself before its boot order does 
   nodes.kube.onRequest = (request) => {
     if (!request.startsWith("evict pods default/web-1") || isOver) return;
     isOver = true;
-    crash(); // between stage and boot order
+    crash(); // between the orders Stage and Apply
   };
   nodes.ask("b");
   const { outcome } = await (await nodes.rollOut(stage)).result();

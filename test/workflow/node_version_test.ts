@@ -1,4 +1,7 @@
-/** A NodeVersion is rolled out to all nodes: holds, releases and their order. */
+/**
+ * The rollout of a NodeVersion to all nodes: when Ostler holds cluster-autoscaler, and in which order it releases
+ * control planes and workers.
+ */
 import { deepEqual, rejects } from "node:assert/strict";
 import { readConfig } from "../../workers/config.ts";
 import { rollOutNodeVersion } from "../../workers/controller.ts";
@@ -130,7 +133,7 @@ test("fault E5 rollOutNodeVersion: reports a refused step, and continues after t
   versions.changed = Promise.resolve();
 });
 
-test("K23 rollOutNodeVersion: upgrades Kubernetes of the control planes before any stage", async (stage) => {
+test("K23 rollOutNodeVersion: upgrades Kubernetes of the control planes before it releases control planes or workers", async (stage) => {
   const { versions } = stage.activities;
   const upgrade = new FakeUpgrade().on(stage);
   upgrade.approved = "";
@@ -156,7 +159,7 @@ test("K23 rollOutNodeVersion: upgrades Kubernetes of the control planes before a
   versions.changed = Promise.resolve();
 });
 
-test("fault K23: rollOutNodeVersion releases no stage after a failed upgrade of a control plane", async (stage) => {
+test("fault K23: rollOutNodeVersion releases neither control planes nor workers after a failed upgrade of a control plane", async (stage) => {
   const { versions } = stage.activities;
   const upgrade = new FakeUpgrade().on(stage);
   const { name } = upgrade;

@@ -33,7 +33,7 @@ function told(stage: Stage, id: string): string[] {
     .sort();
 }
 
-test("sendNotice: sends a notification to each target once, even if two controllers send it, and also after its run has ended", async (stage) => {
+test("sendNotice: sends a notification to each target once, even if two controllers request it, or one requests it again after its run has ended", async (stage) => {
   const notice = noticeOf("once");
   const first = await Promise.all([1, 2].map(() => startNotice(stage.client, both, { pool, notice })));
   deepEqual(first.sort(), ["Known", "Sent"]);

@@ -1,7 +1,7 @@
 /**
- * Plays the stories of the planner in more random orders than the unit tests do, and 10,000 random pools for each of
- * two owners of machines: machine-controller and a scaling group. These are pure functions in virtual time, and not
- * among the unit tests only because they take minutes.
+ * Simulates each story of the planner (a pool and its events) with more random durations than the unit tests do, and
+ * 10,000 random pools for each of two owners of machines: machine-controller and a scaling group. The simulations are
+ * pure functions in virtual time, but take minutes, so they are not unit tests.
  */
 import { cases } from "../unit/workflows/policy/simulation/cases.ts";
 import { judgeOrders, judgePools } from "../unit/workflows/policy/simulation/judge.ts";
@@ -11,7 +11,7 @@ const pools = 10_000;
 const share = 1_000;
 
 for (const name of Object.keys(cases)) {
-  Deno.test(`planTurn: completes story "${name}" in more random orders`, () =>
+  Deno.test(`planTurn: completes story "${name}" with random durations, seeds 40 to 100`, () =>
     judgeOrders(name, { from: 40, to: 101 }));
 }
 

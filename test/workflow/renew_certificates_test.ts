@@ -274,7 +274,7 @@ test("renewCertificates: reports its cancellation even if it cannot give the slo
   deepEqual([renewal.standing.reason, left.size], ["RenewalCancelled", 0]);
 });
 
-test("renewCertificates: reports a control plane as half done when it is cancelled after a failed restart whose slot it gave back", async (stage) => {
+test("renewCertificates: reports a control plane as half done when the run is cancelled after a restart failed and the run gave the slot back", async (stage) => {
   const renewal = new FakeRenewal().on(stage);
   renewal.meet = () => ({ ...refused, reason: "RestartFailed" });
   const handle = await renewal.start(stage);

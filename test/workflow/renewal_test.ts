@@ -100,7 +100,7 @@ atRest("renewCredentials: starts the rollout of a resting pool that has changed"
   assertRuns(pool, "image-2");
 });
 
-atRest("renewCredentials: leaves to a rollout what it cannot renew", async (stage, pool) => {
+atRest("renewCredentials: starts the rollout of a resting pool whose renewal fails", async (stage, pool) => {
   const before = await runOf(stage, pool);
   pool.before["ensureRestRenewed"] = () => {
     throw failure("ObjectInvalid", "Failed to renew: HTTP 422");
@@ -136,7 +136,7 @@ test("renewCredentials: signals a running rollout", async (stage) => {
   const { runId } = await handle.describe();
   const before = await timesTold(handle);
   let looks = 0;
-  await eventually("word of it", async () => {
+  await eventually("the signal to the rollout", async () => {
     // The running rollout renews due credentials itself, so they are made due again before each `renewCredentials`.
     makeDue(pool);
     await renew(stage, `renew-running-${looks++}`);
@@ -203,7 +203,7 @@ test("renewCredentials: renews the credentials of a pool whose rollout was cance
   equal(pool.reports.at(-1)?.phase, "Aborted");
 });
 
-test("renewCredentials: a change after the list of due pools, and before the started run reads the pool, is rolled out", async (stage) => {
+test("renewCredentials: rolls out a change that is made after the due pools are listed, and before the started run reads the pool", async (stage) => {
   const pool = await cancelledPool(stage);
   makeDue(pool);
   pool.before["recall"] = () => {
@@ -250,7 +250,7 @@ test("rollOutMachineDeployment: reads the published secrets once, and not again 
   const pool = await stage.grownPool();
   breakProfile(pool);
   const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, recheck: 200 } });
-  await eventually("several looks", () => pool.count("publishConfig") > 3);
+  await eventually("several attempts to publish", () => pool.count("publishConfig") > 3);
   equal(pool.count("ensureCredentialsRenewed"), 1);
   delete pool.before["publishConfig"];
   await handle.result();

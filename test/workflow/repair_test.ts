@@ -75,7 +75,10 @@ test("repair: continues while the rollout is paused, and replaces the machine", 
   await stage.ask(pool, "pause");
   pool.sicken(4);
   await stage.tell(pool);
-  await eventually("another in its place", () => pool.machines.some(({ created, ready }) => created > 4 && ready));
+  await eventually(
+    "a Ready machine in place of the unhealthy one",
+    () => pool.machines.some(({ created, ready }) => created > 4 && ready),
+  );
   deepEqual(pool.machines.filter(({ ready }) => ready).map(({ created }) => created), [2, 3, 5]);
   await handle.cancel();
 });
@@ -110,7 +113,7 @@ test("repair: nothing is repaired while the API does not respond", async (stage)
     throw failure("ApiUnavailable", "Failed to reach the API: connection refused");
   };
   const handle = await stage.rollOut(pool);
-  await eventually("looks in vain", () => pool.count("readPool") > 2);
+  await eventually("several failed reads", () => pool.count("readPool") > 2);
   equal(pool.count("deleteMachine"), 0);
   delete pool.before["readPool"];
   await stage.tell(pool);
@@ -124,7 +127,7 @@ test("repair: a cancelled drain leaves no cordon behind", async (stage) => {
   pool.sicken(2, { condition: "KernelDeadlock" });
   pool.isDrainBlocked = true;
   const handle = await stage.rollOut(pool);
-  await eventually("its drain", () => pool.count("awaitNodeDrained") > 0);
+  await eventually("the drain of the unhealthy machine", () => pool.count("awaitNodeDrained") > 0);
   ok(pool.leftovers().length > 0);
   await handle.cancel();
   await handle.result().catch(() => undefined); // rejects, because the run was cancelled

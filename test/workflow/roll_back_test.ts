@@ -330,7 +330,7 @@ for (const joinStage of joinStages) {
   });
 }
 
-test("onFailure: a rollback that is terminated leaves no machine of the good template held", async (stage) => {
+test("onFailure: a rollback that is cancelled, or terminated and started again, leaves no machine of the good template held", async (stage) => {
   for (const end of ["cancel", "terminate"] as const) {
     const pool = await poolWithBadImage(stage);
     pool.change({ image: "image-2" });

@@ -1,6 +1,6 @@
 /**
  * K8, K15, K22: a scaling group is rolled while its steps, or their calls to the cloud, are interrupted. Temporal sees
- * this like a killed worker; the campaign kills a real one.
+ * this like a killed worker; `campaign/scaling_group_kills_test.ts` kills a real one.
  */
 import assert from "node:assert/strict";
 import { assertAllBroken } from "../support/broken_steps.ts";

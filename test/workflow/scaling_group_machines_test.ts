@@ -13,7 +13,10 @@ const stories: SiteStory[] = [
     "K4 new machines that are never Ready are given up at their deadline, and no more are ordered",
     neverReady,
   ],
-  ["K5 nodes of unknown version have not joined: that is reported, and no more are ordered", silent],
+  [
+    "K5 new nodes whose version is unknown do not count as joined: the rollout reports them, and orders no more machines",
+    silent,
+  ],
   [
     "K1 another image is desired while a machine boots the previous one: no machine keeps the previous image",
     leftWhileBooting,
@@ -63,7 +66,7 @@ async function silent(scene: SiteScene): Promise<void> {
   const { world, befalls } = scene;
   befalls.isSilent = () => true;
   await haltsAfterAttempts(scene, "image-5", async () => {
-    await world.until("the missing provider ID to be reported", async () => {
+    await world.until("the missing annotation to be reported", async () => {
       return (await conditionOf(world, "Ready")).message.includes("awaiting annotation");
     });
   });
@@ -77,7 +80,7 @@ async function haltsAfterAttempts(scene: SiteScene, image: string, meanwhile: ()
   const { world, joinSeconds, idle } = scene;
   await world.patch(`${policies}/alpha`, { spec: { join: { ...durations(joinSeconds, 1), attempts: 1 } } });
   const { node } = await askAndOrder(scene, image);
-  await world.until("its node", async () => (await nodesOf(world)).includes(node));
+  await world.until("the node of the ordered machine", async () => (await nodesOf(world)).includes(node));
   await meanwhile();
   await world.until("the group to be halted", async () => (await conditionOf(world, "Ready")).reason === "GroupHalted");
   const made = madeOf(scene, image);
@@ -98,7 +101,7 @@ async function failed(scene: SiteScene): Promise<void> {
   befalls.isDead = (instance) => ground.cloud.instances().indexOf(instance) === known;
   const { providerId } = await askAndOrder(scene, "image-13");
   ground.cloud.set(providerId, { state: "Failed", trouble: "its disk broke" });
-  await world.until("it to go", () => {
+  await world.until("the failed machine to be deleted", () => {
     const { state } = ground.cloud.instance(providerId) ?? {};
     return Promise.resolve(state === "Terminating" || state === "Terminated");
   }, 30);
@@ -115,7 +118,7 @@ async function fallsIll({ world, ground, observer }: SiteScene): Promise<void> {
   observer.expect("alpha", alpha.size, alpha.size - 1);
   const [node = ""] = await nodesOf(world);
   world.report(node, { type: "DiskBroken", status: "True" });
-  await world.until("another one in its place", async () => {
+  await world.until("a new node in place of the unhealthy one", async () => {
     const nodes = await nodesOf(world);
     return nodes.length === alpha.size && !nodes.includes(node);
   });
@@ -130,7 +133,7 @@ async function nameless(scene: SiteScene): Promise<void> {
   const annotations = { "constellation.edgeless.systems/scaling-group-id": alpha.id };
   await world.create("/api/v1/nodes", { metadata: { name: "stray", annotations } });
   await ask(scene, "image-26");
-  await world.until("the others to be replaced, and the invalid node to be named", async () => {
+  await world.until("the other nodes to be replaced, and the invalid node to be named", async () => {
     const { reason, message } = await conditionOf(world, "Ready");
     return madeOf(scene, "image-26") === alpha.size && reason !== "UpToDate" && message.includes("stray");
   });

@@ -20,7 +20,7 @@ const stateful: GroupSpec = {
 };
 
 test(
-  "fault G1, G2, G13: a cluster that knows nothing of Ostler keeps the machines of each zone, and its autoscaler removes none",
+  "fault G1, G2, G13: a cluster that knows nothing of Ostler has as many machines in each zone after a rollout as before, and its autoscaler removes none",
   (stage: Stage) =>
     amongStrangers(stage, { groups: [even] }, async (scene) => {
       const release = await holdDrains(scene);

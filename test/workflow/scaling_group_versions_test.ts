@@ -12,7 +12,7 @@ const test = onStage();
 
 const ofTwo: SiteStory[] = [
   [
-    "K2, K14 an image that does not boot is given up after its attempts, or rolled back, and another one follows",
+    "K2, K14 an image that does not boot halts one group, and is rolled back in the other by its policy; both groups get the next image",
     badImage,
   ],
   [
@@ -29,12 +29,15 @@ test("scaling groups: two are rolled as their NodeVersion defines", tellOfTwo, o
 
 /**
  * Ostler has no access to this cluster's etcd; `campaign/control_plane_members_test.ts` tests replacements of control
- * planes with access. Upgrades are tested in U1 to U8 (which versions of Kubernetes follow which).
+ * planes with access, and `upgrade_kubernetes_test.ts` tests upgrades of Kubernetes.
  */
 const besideControlPlanes: SiteStory[] = [
-  ["K23 control planes run other Kubernetes components: their stage is refused, and workers wait", componentsWait],
   [
-    "K23 control planes run another image: they are released first, and no worker begins before they are done",
+    "K23 control planes run other Kubernetes components than desired: their replacement is refused, and workers wait",
+    componentsWait,
+  ],
+  [
+    "K23 control planes run another image than desired: they must be replaced first, and no worker is replaced before",
     imageWaits,
   ],
   ["K24 a group is added after the rollout: it orders no machine before the autoscaler is off", cameLater],

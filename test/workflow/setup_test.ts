@@ -1,4 +1,4 @@
-/** `ostler setup` prepares a real server, from nothing. */
+/** `ostler setup` creates a missing namespace and search attributes on a real Temporal server. */
 import { deepEqual, equal, match } from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { permissionDenied, TemporalDoor } from "../support/temporal_door.ts";

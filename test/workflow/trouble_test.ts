@@ -76,7 +76,7 @@ test("rollOutMachineDeployment: halts also when a second task fails during the r
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, recheck: "1h" } });
   await stage.stands(handle, "Halted", "ObjectInvalid");
-  await eventually("both asked", () => pool.count("awaitGates") === 2);
+  await eventually("the gates of both machines to be asked", () => pool.count("awaitGates") === 2);
   await pause(3000);
   equal(pool.count("awaitGates"), 2);
   await stage.stands(handle, "Halted", "ObjectInvalid");
@@ -130,7 +130,10 @@ test("rollOutMachineDeployment: reports what remains when a drain takes too long
   pool.isDrainBlocked = true;
   pool.change({ image: "image-2" });
   const handle = await stage.rollOut(pool, { deadlines: { ...testDeadlines, drain: 100 } });
-  await eventually("a report of it", () => pool.reports.some(({ blockedReason }) => blockedReason === "PodsRemaining"));
+  await eventually(
+    "a report of the remaining pods",
+    () => pool.reports.some(({ blockedReason }) => blockedReason === "PodsRemaining"),
+  );
   equal(pool.machines.filter(({ ready }) => ready).length, 4);
   pool.unblock();
   equal((await handle.result()).replaced, 3);

@@ -61,7 +61,7 @@ test(
   3,
 );
 
-short("K23 upgradeKubernetes: continues as new with nothing but its object, and repeats no order", async (stage) => {
+short("K23 upgradeKubernetes: continues as new with only the NodeVersion name, and repeats no order", async (stage) => {
   const upgrade = new FakeUpgrade().on(stage);
   const handle = await upgrade.start(stage);
   const { runId: first } = await handle.describe();

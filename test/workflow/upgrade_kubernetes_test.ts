@@ -365,7 +365,7 @@ short(
   },
 );
 
-test("fault K23 upgradeKubernetes: waits for a change when a control plane is not Ready after the time of a halt", async (stage) => {
+test("fault K23 upgradeKubernetes: waits for a change, without repeated surveys, when a halt has ended and a control plane is not Ready", async (stage) => {
   const upgrade = new FakeUpgrade().on(stage);
   upgrade.slots = ["kube-system/scaling-group.other/m"];
   const handle = await upgrade.start(stage);
@@ -377,7 +377,7 @@ test("fault K23 upgradeKubernetes: waits for a change when a control plane is no
   };
   // The other run that has the slot takes its machine out of service.
   upgrade.plane("c").isReady = false;
-  await upgrade.start(stage); // this signal ends the time of the halt
+  await upgrade.start(stage); // this signal ends the halt
   await reported(upgrade, "ControlPlaneNotReady");
   const { historyLength } = await handle.describe();
   surveys = 0;

@@ -61,7 +61,7 @@ test("versions: the next version takes over a drain in the shared budget, and th
   await deploy(stage, { buildId: "a1" });
   const pool = await drainingPool(stage);
   const handle = stage.client.workflow.getHandle(pool.holder);
-  equal(await behaviourOf(stage, pool), 2, "Expected it to move with the current version");
+  equal(await behaviourOf(stage, pool), 2, "Expected the run to move with the current version");
   await deploy(stage, { buildId: "b1", next: true, holdPatches: true });
   await takenOver(stage, pool, "b1");
   await deploy(stage, { buildId: "a2" });

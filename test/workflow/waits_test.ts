@@ -52,7 +52,7 @@ test("waits: the rollout continues when the cloud no longer protects a machine, 
   const handle = await stage.rollOut(pool, { deadlines: { settle, recheck: 3_600_000 } });
   await stage.sees(pool, "a protected machine", ({ reason }) => reason === "ProtectedRemain");
   const blocked = Date.now();
-  await eventually("the time of other events to be over", () => Date.now() > blocked + 2 * settle);
+  await eventually("twice the settle deadline to pass", () => Date.now() > blocked + 2 * settle);
   machine.isProtected = false;
   equal((await handle.result()).outcome, "Converged");
 });

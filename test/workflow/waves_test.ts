@@ -18,7 +18,7 @@ test("waves: a canary soaks before any other machine is replaced, until a person
   ok(Date.parse(waves[0]?.soakUntil ?? "") > Date.now());
   const ready = pool.machines.filter((machine) => machine.ready).map(({ set }) => set.image);
   deepEqual([pool.count("ensureMachineAdmitted"), ready], [1, ["image-1", "image-1", "image-2"]]);
-  await eventually("a report of it", () => pool.reports.at(-1)?.wave === "1/2");
+  await eventually("a report of the wave", () => pool.reports.at(-1)?.wave === "1/2");
   await stage.ask(pool, "promote");
   equal((await handle.result()).replaced, 3);
   assertOrderly(pool);

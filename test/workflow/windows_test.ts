@@ -15,7 +15,7 @@ test("windows: no replacement starts outside a window, and the status shows when
   const handle = await stage.rollOut(pool);
   const { until } = await stage.stands(handle, "Rolling", "OutsideWindow");
   deepEqual([Date.parse(until ?? ""), pool.count("ensureMachineAdmitted")], [from, 0]);
-  await eventually("a report of it", () => pool.reports.at(-1)?.blockedReason === "OutsideWindow");
+  await eventually("a report of the closed window", () => pool.reports.at(-1)?.blockedReason === "OutsideWindow");
   pool.rules.windows = [{ from: inMs(-hour), to: inMs(hour) }];
   await stage.tell(pool);
   equal((await handle.result()).replaced, 3);
@@ -48,7 +48,7 @@ test("windows: a replacement in progress finishes after its window closes, and n
   pool.rules.windows = [{ from: inMs(-hour), to: inMs(-minute) }, { from: inMs(hour), to: inMs(2 * hour) }];
   await stage.tell(pool);
   pool.mend();
-  await eventually("it finished", () => pool.find(pool.nth(1)) === undefined);
+  await eventually("the replacement in progress to finish", () => pool.find(pool.nth(1)) === undefined);
   await stage.stands(handle, "Rolling", "OutsideWindow");
   deepEqual(pool.images(), ["image-1", "image-1", "image-2", "image-2"]); // the last machine is held and has not booted
   deepEqual([pool.count("ensureVictimReleased"), pool.count("ensureMachineAdmitted")], [1, 1]);

@@ -138,7 +138,7 @@ export const metrics = {
   },
   ostler_join_duration_seconds: {
     ...{ type: "histogram", of: ["worker"], labels: ["pool", "image"], buckets: joinSeconds },
-    help: "Seconds from the admission of a machine, or the start of the wait for it, until its node was Ready",
+    help: "Seconds from the start of Ostler's wait for a new machine to join until its node was Ready",
   },
   ostler_drain_duration_seconds: {
     ...{ type: "histogram", of: ["worker"], labels: ["pool", "image"], buckets: drainSeconds },

@@ -12,7 +12,7 @@ import { isQuarantined } from "../state/quarantine.ts";
 import { isApproved, wasApproved } from "../state/approval.ts";
 import type { Command } from "./messages.ts";
 
-/** The state as commands see it: all groups to read, and the groups that they may change. */
+/** The state as commands see it: they may read all of it, and change the parts that are named here. */
 export type Commanded = Seen & Part<"target" | "people" | "waves" | "machines" | "tasks" | "memory" | "loop" | "view">;
 
 export interface Effect {

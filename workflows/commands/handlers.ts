@@ -73,8 +73,8 @@ async function applyOnceKnown(
   applySignal(rollout, named, waiting.fields);
 }
 
-// Returns why a command is refused that the history contains already, so that version 0.1.0 may have answered it.
-// Validators of updates do not need this, because they never replay.
+// Returns why a command that is already in the history is refused. Version 0.1.0 may have answered that command by its
+// own rules, and a replay must repeat the answer. Validators of updates do not need this, because they never replay.
 function refusalOf(rollout: Seen, effect: Effect, command: Command): string | undefined {
   const why = effect.refuse(rollout, command);
   const before = (effect.refuseOf010 ?? effect.refuse)(rollout, command);

@@ -71,8 +71,8 @@ function isOldLeft({ counts, leaving }: PoolSnapshot, { tasks }: Seen<"tasks">, 
 // Reads the plan that a person has to approve.
 
 /**
- * Reads the plan that a person has to approve, unless the rollout needs no further approval, because planning reads the
- * whole pool. Drops an approval that no longer matches the plan.
+ * Reads the plan that a person has to approve, and drops an approval that no longer matches the plan. Reads no plan if
+ * the rollout needs no further approval, to save work: planning reads the whole pool.
  */
 export async function askApproval(
   rollout:

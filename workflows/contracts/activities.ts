@@ -87,8 +87,8 @@ export interface WriteActivities {
   ): Promise<void>;
   /**
    * Restores the last good template, and the profile it was rendered from, as the desired state; a second call does
-   * nothing, and neither does a call with `bad` if another change is desired by now. Fails with "LastGoodMissing" if the
-   * last good template no longer exists.
+   * nothing, and neither does a call with `bad` if another change is desired by now. Fails with "LastGoodMissing" if
+   * the last good template no longer exists.
    */
   ensureLastGoodRestored(input: RestoreOrder): Promise<{ changed: boolean }>;
   /**

@@ -32,8 +32,8 @@ export interface ControlPlaneState {
    */
   isUnderWay: boolean;
   /**
-   * Whether this upgrade has cordoned the control plane, or has found it cordoned by a user. The cordon alone permits
-   * nothing, because anyone who may patch nodes can write it.
+   * Whether this upgrade has cordoned the control plane, or has found it cordoned by a user. With a cordon
+   * but no slot, the upgrade still needs approval, because anyone who may patch nodes can write the cordon.
    */
   isCordoned: boolean;
 }
@@ -82,8 +82,8 @@ export type UpgradeSurvey =
     trouble: UpgradeTrouble | null;
     controlPlanes: ControlPlaneState[];
     /**
-     * The nodes that are not control planes: their number, and their oldest and newest kubelet; both "" if no version is
-     * known, or if a kubelet reports a text that is not a version.
+     * The nodes that are not control planes: their number, and their oldest and newest kubelet; both "" if no version
+     * is known, or if a kubelet reports a text that is not a version.
      */
     workers: { nodes: number; oldest: string; newest: string };
   };

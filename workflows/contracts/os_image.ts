@@ -32,7 +32,7 @@ export interface ResolvedImage {
   created?: string;
 }
 
-/** A statement about an image with a trusted signature. */
+/** A statement about an image; the statement itself has a trusted signature. */
 export interface ImageStatement {
   predicateType: string;
   /** The signer, in the format of `ImageEvidence.signedBy`. */

@@ -23,14 +23,6 @@ export interface PoolRef {
  */
 export type MemberPhase = "Held" | "Provisioning" | "Booting" | "Joining" | "Ready" | "NotReady" | "Leaving";
 
-/**
- * Why a machine stays unchanged. Skip: the cloud protects it, and the policy skips protected machines. Wait: the cloud
- * protects it, and the policy waits until the protection ends. Failed: it is updated in place, and the target failed on
- * it. Down: it is updated in place, and does not respond. Unclear: the node that it names may belong to another machine.
- * Upgrading: an upgrade of Kubernetes, or a renewal of certificates, has a slot for it.
- */
-export type Kept = "Skip" | "Wait" | "Failed" | "Down" | "Unclear" | "Upgrading";
-
 export interface Member {
   id: string;
   node?: string;
@@ -48,8 +40,13 @@ export interface Member {
   expendable: boolean;
   /** Value of the node label `topology.kubernetes.io/zone`. */
   zone?: string;
-  /** Missing if the machine may be changed. */
-  kept?: Kept;
+  /**
+   * Why the machine stays unchanged. Skip: the cloud protects it, and the policy skips protected machines. Wait: the
+   * cloud protects it, and the policy waits until the protection ends. Failed: it is updated in place, and the target
+   * failed on it. Down: it is updated in place, and does not respond. Unclear: the node that it names may belong to
+   * another machine. Upgrading: an upgrade of Kubernetes, or a renewal of certificates, has a slot for it.
+   */
+  kept?: "Skip" | "Wait" | "Failed" | "Down" | "Unclear" | "Upgrading";
   /** The condition that still has to be met before the machine joins or is gone; set after a wait of 30 s. */
   lacks?: string;
   /** Why the node that the machine names may belong to another machine. */
@@ -90,10 +87,8 @@ export interface PoolSnapshot {
   };
   /** Machines of other templates that are not leaving. */
   old: Member[];
-  /**
-   * Number of machines that stay unchanged and that `old` does not list, by the reason; missing if it lists all of them.
-   */
-  unlisted?: Partial<Record<Kept, number>>;
+  /** Number of machines by `kept` that `old` does not list; missing if it lists all of them. */
+  unlisted?: Partial<Record<NonNullable<Member["kept"]>, number>>;
   /** New machines of the target template that wait to be admitted. */
   waiting: Member[];
   /** Machines of the target template that boot and have not joined. */
@@ -125,8 +120,6 @@ export interface PoolQuestion {
   /** Time of the last `retry` command (epoch ms); the run may retry a target that failed before. */
   retriedAt?: number;
 }
-
-// The desired state of a pool.
 
 /** The desired state of a pool. */
 export interface Desired {

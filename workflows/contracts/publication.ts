@@ -88,7 +88,7 @@ export interface RenewResult {
   pools: number;
 }
 
-// Notifications about a rollout outside of Kubernetes.
+// Notifications about a rollout, sent to receivers outside of Kubernetes.
 
 /** The event of a notification; the last three are ends of a rollout. */
 export type NoticeKind = "Halted" | "RollingBack" | "AwaitingApproval" | "Converged" | "RolledBack" | "Aborted";

@@ -1,6 +1,6 @@
 /**
- * The end of a step that failed, and the end of a cancelled run, of an upgrade of control planes or a renewal of their
- * certificates.
+ * Handles failed steps and cancellations of two kinds of runs: those that upgrade control planes, and those that renew
+ * their certificates.
  */
 import { condition } from "@temporalio/workflow";
 import type { UpgradeStanding } from "../contracts/mod.ts";
@@ -58,8 +58,9 @@ export async function attempted<T>(step: Promise<T>): Promise<{ result: T } | { 
 }
 
 /**
- * Reports a cancellation, and gives the slot back unless the run leaves a control plane with it. The report is written
- * even if giving the slot back fails for now, because without the report another run would begin by itself.
+ * Reports a cancellation, and gives the slot back unless work on a control plane may be unfinished (`keepsSlot`). The
+ * report is written even if giving the slot back fails for now, because without the report another run would begin by
+ * itself.
  */
 export async function endCancelled(
   standing: UpgradeStanding,

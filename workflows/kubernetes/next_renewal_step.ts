@@ -14,9 +14,9 @@ export type RenewalStep =
 
 /**
  * Returns the next step: the renewal of the control plane under way, otherwise of the next control plane whose
- * certificates expire soon. The leader of etcd comes last, so that the leadership moves only once. The renewal of a
- * control plane does not begin while one of them is not Ready: another one would be out of service too, and the slot of
- * this one would keep the repair of its own machine from beginning.
+ * certificates expire soon. The leader of etcd comes last, so that the leadership moves only once. No renewal begins
+ * while a control plane is not Ready. The renewal of another control plane would take a second one out of service, and
+ * the slot for a renewal of the control plane that is not Ready would delay the repair of its machine.
  */
 export function nextRenewalStep(survey: Present): RenewalStep {
   const { controlPlanes, trouble, setting } = survey;

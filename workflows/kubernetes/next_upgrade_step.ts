@@ -173,8 +173,8 @@ export function hasBegun({ isUnderWay, isCordoned }: Pick<ControlPlaneState, "is
 // Versions of control planes, and their order.
 
 /**
- * Returns whether nothing is to be upgraded, so that no failure matters: each control plane is annotated with the desired
- * components, and runs the desired version as far as it is known.
+ * Returns whether nothing is to be upgraded, so that no failure matters: each control plane is annotated with the
+ * desired components, and runs the desired version as far as it is known.
  */
 function isUnneeded({ version, cluster, controlPlanes }: Present): boolean {
   const known = [cluster, ...controlPlanes.map(({ components }) => components)].filter((each) => each !== "");

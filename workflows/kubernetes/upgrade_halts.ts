@@ -22,7 +22,9 @@ export interface UpgradeHalt {
   again: "Soon" | "Later" | "Never";
 }
 
-/** A halt with the time of the next attempt; continue-as-new carries it to a run that may be of another version. */
+/**
+ * A halt with the time of the next attempt; continue-as-new hands it to a run that may be of another version of Ostler.
+ */
 export interface HeldUpgrade {
   standing: UpgradeStanding;
   /** The uid of the control plane. */

@@ -120,7 +120,7 @@ function isTooOld(text: string, desired: KubernetesVersion): boolean {
   return version !== undefined && (minorsBetween(version, desired) ?? Infinity) > kubeletSkew;
 }
 
-/** Returns control planes for a message, with some of their names and the verb for one or for several. */
+/** Returns text for a message: some names of the control planes, then `one` or `several` (a verb) by their number. */
 export function planesText(
   nodes: readonly Pick<ControlPlaneState, "node">[],
   ...[one, several]: [] | [one: string, several: string]

@@ -41,7 +41,7 @@ export function prepareJoin(
   return { task, run: (work) => victim ? join(work, { isIn: false }) : enter(work, { isIn }) };
 }
 
-/** Waits until a machine that replaces none joins; admits it first unless it already boots (`isIn`). */
+/** Waits until a machine that replaces no other machine joins; admits it first unless it already boots (`isIn`). */
 async function enter(work: Work, { isIn }: { isIn: boolean }): Promise<JoinOutcome> {
   const begun = Date.now();
   try {

@@ -1,5 +1,5 @@
 /** The reasons why no further machine is replaced or repaired, the most important first. */
-import type { Kept, Member, PoolSnapshot, Rules } from "../contracts/mod.ts";
+import type { Member, PoolSnapshot, Rules } from "../contracts/mod.ts";
 import { type Census, isIdle } from "./census.ts";
 import { counted } from "./counted.ts";
 import type { Blocked, Situation } from "./turn.ts";
@@ -79,7 +79,7 @@ function soakBlock({ soaking, state }: WaveLook): Blocked | undefined {
  * in progress; otherwise an empty list.
  */
 export function remainderBlocks({ skipped, setAside, pool, now }: Situation, census: Census): Blocked[] {
-  const those = (kept: Kept, is: (member: Member) => boolean): string =>
+  const those = (kept: NonNullable<Member["kept"]>, is: (member: Member) => boolean): string =>
     named(pool.old.filter(is).map(({ id }) => id), pool.unlisted?.[kept]);
   const stays = those("Skip", ({ id, kept }) => kept === "Skip" || skipped.includes(id));
   const waits = those("Wait", ({ id, kept }) => kept === "Wait" && !skipped.includes(id));

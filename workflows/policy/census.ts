@@ -16,8 +16,8 @@ export interface Census {
    */
   room: number;
   /**
-   * Maximum of `booted`: the replicas plus `room`, and one more for each one of them that is set aside, if the owner then
-   * creates an extra machine.
+   * Maximum of `booted`: the replicas plus `room`, and one more for each machine that is set aside, if the owner
+   * creates an extra machine for it.
    */
   most: number;
   /**

@@ -36,10 +36,12 @@ function idleUpdates(situation: Situation, updates: readonly Step[]): Step[] {
 }
 
 /**
- * Returns the leaving machines that Ostler holds and may now drain and release. A machine without a node serves no pods
- * and is released at once; a machine whose node is unclear is not released. While the change is quarantined, no old
- * machine with a node is released. Otherwise a machine with a lost node is released, and any other machine only if
- * enough machines are Ready and etcd has no problem.
+ * Returns the leaving machines that Ostler holds and may now drain and release: with zero replicas all of them, but
+ * never a machine whose node is unclear. A machine without a node serves no pods and is released at once. While the
+ * change is quarantined, no old machine with a node is released. Otherwise a machine with a lost node is released if
+ * etcd has no problem apart from that machine. A machine whose node is not lost is released only if etcd and the policy
+ * allow the removal and enough machines are Ready; if no machine may exist above the replicas, `paced` limits such
+ * machines instead.
  */
 export function leavesOf(situation: Situation, census: Census, room: Room): Step[] {
   // If the node may belong to another machine, a drain or a deletion could affect that machine.

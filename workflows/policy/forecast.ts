@@ -190,8 +190,8 @@ const form = 2;
 
 /**
  * Returns the terms of a plan, which do not change while the rollout proceeds: remaining machines, finished waves, the
- * times of windows, the profile and the name of the policy are excluded. The terms include whether there is room for new
- * machines, but not how much, because a percentage is rounded again whenever the number of machines changes.
+ * times of windows, the profile and the name of the policy are excluded. The terms include whether there is room for
+ * new machines, but not how much, because a percentage is rounded again whenever the number of machines changes.
  */
 export function planTerms(supplier: Supplier, desired: Desired, rules: Rules): PlanTerms {
   const { templateHash, replicas } = desired;

@@ -13,7 +13,7 @@ export function inPlaceOf(rules: Pick<Rules, "inPlace"> | undefined): InPlaceRul
 
 /** Maximum number of attempts to stage an image on a machine that refuses the image for a temporary reason. */
 const maxAttempts = 5;
-/** Temporary reasons of a refusal, which may be gone at the next attempt; all other reasons are lasting. */
+/** Temporary reasons of a refusal, which may be gone at the next attempt; all others but `unreachable` are lasting. */
 const passing: readonly string[] = ["PullStalled", "DriverFailed"];
 /** An unreachable registry proves nothing about the image, so staging is retried until its deadline. */
 const unreachable = "RegistryUnreachable";

@@ -9,7 +9,7 @@ import { updatesOf } from "./updates.ts";
 import { lookAtWaves } from "./waves.ts";
 import type { WaveLook } from "./waves.ts";
 
-/** Returns all steps that may begin now, the state of the waves, and the strongest reason that blocks the rest. */
+/** Returns all steps that may begin now, the state of the waves, and the main reason why no further step may begin. */
 export function planTurn(situation: Situation): Turn {
   const { turn, blocks } = evaluate(situation);
   return { ...turn, blocked: blocks[0] ?? null };

@@ -114,8 +114,8 @@ function nextOf(mayGo: readonly Member[]): (member: Member) => boolean {
   return ({ phase, templateHash }) => phase !== "Ready" || !oldest || templateHash === oldest.templateHash;
 }
 
-// For each old machine that is not Ready, machine-controller may remove any other machine of the MachineSet, Ready or
-// not, so each such machine needs one more Ready machine.
+// In place of an old machine that is not Ready, machine-controller may remove a Ready machine of the same MachineSet.
+// So for each old machine that is not Ready, one more machine must be Ready.
 function isEnoughReady({ pool, desired }: SupplierView): boolean {
   const { ready, updatedReady, old } = pool.counts;
   const unsound = old - (ready - updatedReady);

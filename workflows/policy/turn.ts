@@ -50,7 +50,7 @@ export interface Situation {
    */
   retries: number[];
   skipped: string[];
-  /** Machines that were set aside because they could not be drained: they keep running and count as out. */
+  /** Machines that were set aside because they could not be drained; those being deleted count against the budget. */
   setAside: string[];
   /** Machines that were removed as unhealthy, and for which no new machine has been admitted yet. */
   repaired?: readonly string[];

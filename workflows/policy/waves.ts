@@ -9,7 +9,7 @@ interface WaveTarget {
   soak: number;
 }
 
-/** Returns all waves in order; `upTo` never decreases, and the last wave has all machines. */
+/** Returns all waves in order; `upTo` never decreases, and after the last wave all machines are updated. */
 export function waveTargets(rules: Pick<Rules, "waves" | "growth">, replicas: number): WaveTarget[] {
   const targets = rules.growth ? grownTargets(rules.growth, replicas) : listedTargets(rules.waves, replicas);
   const last = targets.at(-1);
@@ -84,8 +84,8 @@ export function isRelisted(counted: Pick<Rules, "waves" | "growth">, rules: Pick
 
 /**
  * Returns the wave in which to continue. If the policy now lists other waves, or the pool has another size, the index
- * may be invalid. Then the rollout continues in the first wave that is not reached, but never ahead of the present
- * wave, because that would skip gates. Finished waves stay finished.
+ * may be invalid. Then the rollout continues in the first wave whose `upTo` is not reached, but never ahead of the
+ * present wave, because that would skip gates. Finished waves stay finished.
  */
 function stateOf(situation: Situation, census: Census, targets: WaveTarget[]): WaveState {
   const { wave, rules, desired, pool } = situation;

@@ -112,7 +112,7 @@ function carried(input: RollOutInput): CarriedState | undefined {
     refuse('field "carried"', "must be absent, because only continue-as-new writes it");
   }
   const state = readCarried(value, Date.now());
-  // Version 0.1.0 forgot the stamp, so a history of it was decided without the stamp.
+  // Version 0.1.0 did not carry the stamp, so a replay of its histories must decide without the stamp.
   if (typeof state.target.stamped === "string" && !patched(patches.carriedStamp)) state.target.stamped = false;
   return state;
 }

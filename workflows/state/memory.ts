@@ -1,7 +1,7 @@
-/** The state that outlives a run, because the Rollout object stores it, and the rollback in progress. */
+/** The rollback in progress, and the state that outlives a run because the Rollout object stores that state. */
 import type { CarriedMemory, Memory as Recalled, Quarantined } from "../contracts/mod.ts";
 
-/** All fields are carried. */
+/** The next run of the chain gets all fields. */
 export type Memory = CarriedMemory;
 
 /** How many failed changes a pool remembers. */

@@ -1,7 +1,7 @@
-/** The machines that joined and that were replaced, for the query and the result. */
+/** The machines that joined, and the machines that were replaced, for the query `progress` and the run's result. */
 import type { CarriedRecords, JoinRecord, ReplacementRecord } from "../contracts/mod.ts";
 
-/** All fields are carried. */
+/** The next run of the chain gets all fields. */
 export type Records = CarriedRecords;
 
 /** How many records of each kind are kept; older ones are only in the history of the run. */

@@ -1,7 +1,7 @@
 /** The state of the waves of a rollout. */
 import type { CarriedWaves, WaveState } from "../contracts/mod.ts";
 
-/** All fields are carried. */
+/** The next run of the chain gets all fields. */
 export type Waves = CarriedWaves;
 
 /** Returns the first wave, not begun. */

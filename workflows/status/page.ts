@@ -146,7 +146,7 @@ function target({ target, policy, plan }: Progress): string[] {
   if (!target) return [];
   const { image, kubelet, revision, generation, configDigest } = target;
   return [
-    // Nodes that are updated in place have neither a kubelet nor a config of the pool.
+    // A pool whose nodes are updated in place sets neither the version of their kubelet nor their config.
     `**Target** image ${code(image)}, ${kubelet && `kubelet ${code(kubelet)}, `}revision ${plain(revision)} ` +
     `(generation ${generation})${configDigest && `, config ${code(configDigest.slice(0, 12))}`}; policy ${
       code(policy || "defaults")

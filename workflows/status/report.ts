@@ -18,7 +18,7 @@ export interface News {
   convergedTemplateHash?: string;
 }
 
-/** The activities that write a report: normal ones beside others, or local ones while no task is running. */
+/** The activity that writes a report: a normal one beside other activities, or a local one while no task is running. */
 export type Teller = Pick<Either<PublishActivities>, "ensureRolloutReported">;
 
 /**

@@ -90,8 +90,8 @@ export async function endGone(rollout: Seen & Part<"tasks" | "slots">): Promise<
 }
 
 /**
- * Renews only the credentials of a pool whose rollout was cancelled, and completes the cancellation first if an outage
- * prevented that; a change of the spec meanwhile makes this run a normal rollout.
+ * Ends a run that only renewed the credentials of a pool whose rollout was cancelled. If the previous run could not
+ * complete the cancellation, for example because of an outage, completes and reports the cancellation instead.
  */
 export async function renewOnly(rollout: Telling & Part<"target" | "slots" | "machines">): Promise<RollOutResult> {
   if (rollout.target.isEndOwed) {

@@ -25,8 +25,8 @@ export function isToKeep(
   { onImageChange = "Replace" }: Rules,
 ): boolean {
   if (onImageChange === "Replace" || pool.kind !== undefined) return false;
-  // The last good template changes no image, machines that could not be kept are already being replaced, and a rollback
-  // restores a good template.
+  // There is nothing to keep for the last good template, which changes no image; for a template whose machines could
+  // not be kept and are already being replaced; and during a rollback, which restores a good template.
   return ![lastGood?.templateHash, target.replacedFor].includes(templateHash) && !rollback;
 }
 

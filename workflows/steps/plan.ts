@@ -38,7 +38,7 @@ export function plan(
   return { turn, approval: dropPlan(rollout, before) };
 }
 
-/** Returns the steps that can begin now, and what blocks the rest. */
+/** Returns the steps that can begin now, and the reason why no further step may begin. */
 function planOf(rollout: Planning, found: Found): Turn {
   const turn = planTurn(situation(rollout, found));
   const isOff = ({ kind }: Step): boolean =>

@@ -114,7 +114,8 @@ async function leaveWayBack(rollout: RollingBack, desired: Desired): Promise<Nex
   rollout.memory.rollback = null;
   const message = "Rollback cancelled: the desired template changed";
   tell(rollout.view, "RollbackLeft", message);
-  // If the report fails, this function does not run again, and the new change must not have the failures of the old one.
+  // If the report fails, this function does not run again, and the new change must not have the failures of the old
+  // one.
   const isBegunFirst = patched(patches.leftRollback);
   if (isBegunFirst) beginChange(rollout, desired);
   await report(rollout, { phase: "Preparing", reason: "RollbackLeft", message }, convergedNews(rollout));

@@ -85,10 +85,10 @@ export async function see(
   return pool;
 }
 
-/** Milliseconds after which the wait of a machine for a condition is reported. */
+/** Milliseconds after the start of a task from which a condition that its machine waits for is reported. */
 const usualMs = 30_000;
 
-/** Emits one Event for each condition for which a joining or leaving machine has waited for 30 s. */
+/** Emits one Event for each condition that a joining or leaving machine awaits, from 30 s after its task has begun. */
 export function noteLacks({ tasks, view }: Part<"tasks" | "view">, { lacking = [] }: PoolSnapshot): void {
   for (const { machine, lacks } of lacking) {
     const task = Object.values(tasks.running).find(({ subject }) => subject === machine);
@@ -154,8 +154,8 @@ function isUnknown({ unknown = [] }: PoolSnapshot, machine: string): boolean {
 }
 
 /**
- * Drops skipped machines that the pool does not have: no list names all machines, so only a read finds a mistyped name
- * or a deleted machine.
+ * Drops skipped machines that the read did not find in the pool, because the name was mistyped or the machine was
+ * deleted. The snapshot names them in `unknown`; its other lists cannot show this, because they may lack machines.
  */
 function dropUnknown({ people, view }: Part<"people" | "view">, { unknown = [] }: PoolSnapshot): void {
   const mistyped = people.skipped.filter((machine) => unknown.includes(machine));
@@ -166,8 +166,8 @@ function dropUnknown({ people, view }: Part<"people" | "view">, { unknown = [] }
 }
 
 /**
- * Returns the failed machines that may still exist: all of them if the snapshot may not list every machine, because a
- * failed machine that is Ready is in no list.
+ * Returns the failed machines that may still exist: those that the snapshot lists as joining. Returns all failed ones
+ * if the snapshot may lack updated machines, because a failed machine that is Ready is updated but in no list.
  */
 function stillThere(failed: string[], { counts, waiting, joining }: PoolSnapshot, limit: number): string[] {
   const unlisted = counts.updated - counts.updatedReady - waiting.length - joining.length;

@@ -128,8 +128,8 @@ export async function giveBackSlots(rollout: Sharing, all = false): Promise<void
   slots.isUnanswered = false;
 }
 
-// Returns the slots to keep. A slot for an update in place is stored under the name of that machine. Replacements are
-// not tied to particular slots, so only as many are kept as replacements are in progress.
+// Returns the slots to keep. A slot for an update in place is stored under the name of the updated machine. A slot for
+// a replacement belongs to no particular machine, so as many slots are kept as there are replacements in progress.
 function keptOf(rollout: Sharing): string[] {
   const { settings: { pool }, machines, slots } = rollout;
   if (!supplierOf(pool.kind).capabilities.updates.includes("Replace")) {

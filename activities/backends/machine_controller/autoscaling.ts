@@ -2,7 +2,7 @@
  * Keeps cluster-autoscaler from shrinking a pool while it is rolled. The autoscaler counts held new machines as
  * machines that never registered and removes them after 15 minutes, but never below the pool's minimum. So Ostler
  * raises the minimum to the current size, and records the previous minimum on the MachineDeployment. If another client
- * changes the minimum meanwhile, its value is restored afterwards.
+ * changes the minimum meanwhile, the value of that client applies after the rollout.
  */
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Cluster } from "../../cluster.ts";

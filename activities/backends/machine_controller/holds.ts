@@ -163,8 +163,8 @@ async function dropNode(
 }
 
 /**
- * Holds a machine and deletes it. If this fails, removes a hold that this call placed, which would otherwise stay if the
- * next attempt fails too.
+ * Holds a machine and deletes it. If this fails, removes a hold that this call placed, which would otherwise stay if
+ * the next attempt fails too.
  */
 async function deleteHeld(kube: Kube, target: MemberRef, { metadata: { annotations } }: Machine): Promise<void> {
   const name = nameOf(target);

@@ -42,7 +42,7 @@ const tries = 5;
 
 /**
  * Makes the last good revision the desired one and emits an Event; returns whether this changed anything. Changes
- * nothing if the order names a bad change and another one is desired by now. Throws Refused (LastGoodMissing) if the
+ * nothing if the order names a bad change and a newer change is desired by now. Throws Refused (LastGoodMissing) if the
  * last good revision, its MachineSet or its profile is missing.
  */
 export function restoreLastGood(
@@ -94,9 +94,10 @@ async function restore(
 }
 
 /**
- * Returns whether the bad change or the last good template is desired. If the rollback changes the template, an edit of
- * the profile does not matter, as for the rollout itself. Templates are compared by the hash that machine-controller
- * assigned, as for the rollout, or by their content, because a change of the replicas delays that hash.
+ * Returns whether the bad change or the last good template is desired. If the rollback changes the template, only
+ * templates are compared, because an edit of the profile does not end such a rollback. Templates are equal if either
+ * their hashes or their contents are equal, because the hash is unknown until machine-controller has observed the
+ * latest edit, even one of the replicas.
  */
 async function isStillBad(
   { kube, profileNamespace }: Restorer,

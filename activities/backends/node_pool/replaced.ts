@@ -1,6 +1,6 @@
 /**
- * Replaces a node that could not be updated in place: deletes its machine, so that its pool creates another. UIDs
- * identify nodes and machines, so that newer ones of the same names are not deleted.
+ * Replaces a node that could not be updated in place: deletes its machine, so that the machine's own pool (not the
+ * NodePool) creates another. UIDs identify nodes and machines, so that newer ones of the same names are not deleted.
  */
 import type { Cluster } from "../../cluster.ts";
 import type { Maker, NodeUpdate } from "../../../workflows/contracts/mod.ts";
@@ -14,9 +14,9 @@ import { isLockTarget } from "./wanted.ts";
 type Replacing = Pick<Updating, "kube" | "makers">;
 
 /**
- * Returns the machine of a node if it can be replaced. Returns null if the node or machine was deleted, or if the pool
- * would not create another machine. A node that updates itself may reboot at any time and become healthy, so it is not
- * replaced. Writes nothing.
+ * Returns the machine of a node if it can be replaced. Returns null if the node or machine was deleted, or if the
+ * machine's pool would not create another machine. A node that updates itself may reboot at any time and become
+ * healthy, so it is not replaced. Writes nothing.
  */
 export async function readMaker(
   { kube, makers }: Replacing,
@@ -35,7 +35,7 @@ export async function readMaker(
 
 /**
  * Deletes the machine of a drained node. Returns "Gone" if the node was deleted, and "Kept" if the node now has another
- * machine, or if its pool would not replace the machine any more.
+ * machine, or if the machine's pool would not replace the machine any more.
  */
 export async function ensureNodeReplaced(
   { kube, makers }: Replacing,

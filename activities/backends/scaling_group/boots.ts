@@ -96,8 +96,8 @@ export async function ensureBoots(
 }
 
 /**
- * Throws Moot if the group has another target by now, after setting the template of that target, because the template
- * of `target` may have just replaced it in the cloud.
+ * Throws Moot if the group's target is not `target` any more. Before that, sets the template of the new target again,
+ * because the template of `target` may have just replaced it in the cloud.
  */
 async function refuseStale(kube: Cluster, pool: PoolRef, target: Target): Promise<void> {
   const now = await needAsked(kube, pool);
@@ -249,7 +249,8 @@ export function restoreGroup(kube: Kube, order: RestoreOrder): Promise<{ changed
 /** Ends the pin of a rollback from one of these targets, by their hashes; does nothing for a deleted group. */
 export function endPin(kube: Kube, pool: PoolRef, targets: readonly string[]): Promise<void> {
   return attempting(`end the rollback of ScalingGroup "${groupNameOf(pool)}"`, async () => {
-    // The NodeVersion is not read, because the report that ends the pin must also succeed without a NodeVersion.
+    // The NodeVersion is not read, because the activity that writes the status of the Rollout ends the pin, and must
+    // succeed without a NodeVersion too.
     const group = await ifFound(readClusterObject(kube, scalingGroups, groupNameOf(pool)));
     const pin = group && ledgerOf(group).pin;
     if (pin && targets.includes(pin.from)) await patchLedger(kube, group.metadata, written({ pin: null }));
@@ -301,8 +302,8 @@ function desiredOf({ group, version, target }: Asked, size: { replicas: number; 
 }
 
 /**
- * Returns the version that the NodeVersion names for its image; for any other target, the last 20 characters of its
- * image; "" without a target.
+ * Returns the image version of the NodeVersion if the target is what the NodeVersion names; for any other target, the
+ * last 20 characters of the target's image; "" without a target.
  */
 function revisionOf({ spec }: NodeVersion, target: Target | undefined): string {
   if (!target) return "";

@@ -137,7 +137,7 @@ async function make(kube: Cluster, group: CloudGroup, role: Role): Promise<strin
   return [other];
 }
 
-/** Returns the name of a group's ScalingGroup, which is the same in whatever case the cloud reports the group. */
+/** Returns the name of a group's ScalingGroup, which does not depend on upper or lower case in the cloud's answer. */
 function nameFor({ name, id }: CloudGroup): string {
   const last = groupKeyOf(id).split("/").at(-1) ?? "";
   const plain = (name || last).toLowerCase().replaceAll(/[^a-z0-9.-]+/g, "-").slice(0, longestName);

@@ -143,7 +143,10 @@ export function numberIn(group: string, token: string): number | undefined {
   return /^[1-9]\d{0,14}$/.test(rest) ? Number(rest) : undefined;
 }
 
-/** Returns the order of an instance, also one of the Constellation node operator, which recorded only the instance. */
+/**
+ * Returns the order of an instance, by the instance's token or provider ID; a record of the Constellation node operator
+ * has only the provider ID.
+ */
 export function orderOfInstance(orders: readonly Order[], instance: Instance): Order | undefined {
   return orders.find(({ id, providerId }) => id === instance.token || isOf(providerId, instance));
 }

@@ -195,8 +195,8 @@ function papersFor(of: Of, { asked, seen, there }: { asked: Asked; seen: CloudSi
   const group = groupNameOf(of.pool);
   const given = new Set(there.map(({ id }) => id));
   const tokens = asked.ledger.tokens;
-  // Counts orders with a number that the ledger does not show as used yet: their pending machines are filtered out
-  // below.
+  // Counts orders with a number that the ledger does not show as used yet, because the pending machines with these
+  // numbers are filtered out below.
   const passed = [...given].flatMap((id) => numberIn(group, id) ?? []).filter((number) => number >= tokens.next).length;
   const papers = hasRoom ? papersOf(of, { group, tokens, most: most + passed }) : [];
   return papers.filter(({ id }) => !given.has(id)).slice(0, most);

@@ -72,8 +72,8 @@ async function remove(kube: Cluster, { metadata: { name, uid }, spec }: PendingN
   const isOurs = fleet.instances.some(({ providerId, group, isProtected }) =>
     same(providerId, spec.providerID) && groupKeyOf(group) === groupKeyOf(spec.groupID) && !isProtected
   );
-  // The operator deleted a node before it set the goal Leave, so a machine whose node is Ready is never removed because
-  // of a record.
+  // The Constellation node operator deleted a node before it set the goal Leave, so no record justifies the removal of
+  // a machine whose node is Ready.
   const node = fleet.nodes.find(({ providerId }) => same(providerId, spec.providerID));
   if (node && (node.isReady || node.isControlPlane)) return;
   const driver = await kube.cloud.driver();
@@ -153,7 +153,8 @@ function isGone({ state, wasSeen, since }: PendingFacts, now: number): boolean {
   return state === "Absent" && (wasSeen || now >= since + graceMs);
 }
 
-// Finds pairs of new and old nodes from the annotations of both; pure, and independent of the order of the nodes.
+// Finds pairs of new and old nodes from the annotations of both; pure. The result does not depend on how the nodes are
+// sorted.
 
 interface Pair {
   donor: string;

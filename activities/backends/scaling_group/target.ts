@@ -4,8 +4,8 @@ import { askedBy, digestOf, hashOf, isReleased, type Target } from "../../node_v
 import { type Boots, ledgerOf } from "./ledger.ts";
 
 /**
- * Returns the current target of a group: the last good one if the group was rolled back from the target that it would
- * have otherwise, or from that of its NodeVersion; undefined if none is known.
+ * Returns the current target of a group: normally the result of `unpinnedTarget`, but the last good target while the
+ * group is rolled back from that result or from the target of its NodeVersion. Undefined if no target is known.
  */
 export function targetOf(group: Grouped, version: Versioned): Target | undefined {
   const { pin } = ledgerOf(group);
@@ -25,11 +25,15 @@ export function unpinnedTarget(group: Grouped, version: Versioned): Target | und
   return boots && bare(boots);
 }
 
-/** Returns whether the group has the pin of a rollback from a target that it would not have any more. */
+/**
+ * Returns whether the pin of the group's rollback is out of date: the target that the group was rolled back from is
+ * neither that of its NodeVersion any more, nor the one that the group would have without the pin.
+ */
 export function isPinOver(group: Grouped, version: Versioned): boolean {
   const { pin } = ledgerOf(group);
   if (!pin) return false;
-  // The NodeVersion is compared, too, because the group boots the last good target once that is published.
+  // The NodeVersion's target is compared too: after the rollback the group boots the last good target, which
+  // `unpinnedTarget` then returns if the NodeVersion is not released to the group.
   const targets = [askedBy(version), unpinnedTarget(group, version)];
   return !targets.some((each) => each && hashOf(each) === pin.from);
 }

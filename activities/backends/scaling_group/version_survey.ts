@@ -215,11 +215,12 @@ function autoscalersOf(
   return { autoscalers: isStopping ? "Stopping" : "Off", isHeld };
 }
 
-// The status of a NodeVersion as the Constellation node operator wrote it: nodes by class, and whether they are
+// The status of a NodeVersion, in the format of the Constellation node operator: nodes by class, and whether they are
 // outdated.
 
 /**
- * Maximum number of nodes per class, and of PendingNodes, that the status names; the condition counts all that remain.
+ * Maximum number of nodes per class, and of PendingNodes, that the status names; condition Outdated counts the unnamed
+ * ones too.
  */
 const shown = 200;
 

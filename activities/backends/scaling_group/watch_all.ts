@@ -113,8 +113,8 @@ const groupNodes: Resource<GroupNodeFacts> = {
 };
 
 /**
- * Watches nodes for failures to repair; reports a group, by the key of its ID, when its nodes or their conditions
- * change.
+ * Watches nodes, because Ostler repairs unhealthy ones; reports a group, by the key of its ID, when its nodes or their
+ * conditions change.
  */
 function watchNodes(kube: Kube, { onChange, ...deps }: Pick<WatchDeps, "onChange" | "log" | "signal">): NodeWatch {
   const joined = new JoinedNodes();

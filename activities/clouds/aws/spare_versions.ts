@@ -53,7 +53,7 @@ async function ownVersions(
   }));
 }
 
-/** Returns the versions that a group boots, also by a mixed instances policy. */
+/** Returns the versions that a group's settings or mixed instances policy name, and those that its instances boot. */
 function versionsOf({ LaunchTemplate, MixedInstancesPolicy, Instances = [] }: AutoScalingGroup): string[] {
   const { LaunchTemplateSpecification: base, Overrides = [] } = MixedInstancesPolicy?.LaunchTemplate ?? {};
   const all: (LaunchTemplateSpecification | undefined)[] = [

@@ -1,4 +1,4 @@
-/** Calls of Google's Compute Engine with a timeout; a change completes with its operation. */
+/** Calls Google's Compute Engine with a timeout; a change is complete once its operation at Google has ended. */
 import type { compute_v1 } from "@googleapis/compute";
 import { setTimeout as pass } from "node:timers/promises";
 import { unavailable } from "../../failures.ts";

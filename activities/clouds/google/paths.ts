@@ -1,4 +1,4 @@
-/** Names of Google's resources: paths below the API's address; answers of Google contain that address too. */
+/** Names of Google's resources: paths below the API's address; some answers of Google also contain that address. */
 import { groupKeyOf } from "../driver.ts";
 
 /** The instance group manager of a zone or a region. */

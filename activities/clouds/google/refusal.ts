@@ -17,7 +17,7 @@ const passing = [
   ...["RESOURCE_IN_USE_BY_ANOTHER_RESOURCE", "INTERNAL_ERROR", "SERVICE_UNAVAILABLE", "TIMEOUT"],
   ...["resourceOperationRateExceeded", "OPERATION_CANCELED", "ABORTED"],
 ];
-/** Parts of the codes for missing capacity, of a zone, a region, a quota, addresses or a reservation. */
+/** Matches codes that report missing capacity of a zone, region or reservation, a spent quota, or lack of addresses. */
 const noRoom = /RESOURCE_POOL_EXHAUSTED|QUOTA_EXCEEDED|^quotaExceeded$|IP_SPACE_EXHAUSTED|STOCKOUT|CAPACITY_EXCEEDED/;
 /** Codes of an operation that failed for lack of permissions, of Ostler or of Google's service account. */
 const forbidden = ["PERMISSIONS_ERROR", "FORBIDDEN", "PERMISSION_DENIED"];

@@ -13,7 +13,8 @@ import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 
 /**
- * Fields that only Google writes, so no request contains them, by path; a test compares them with Google's description.
+ * Paths of the fields that only Google's responses contain, never requests; a test compares them with Google's
+ * description.
  */
 export const outputs = {
   InstanceProperties: [

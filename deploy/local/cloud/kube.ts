@@ -50,8 +50,8 @@ function shareDispatcher(config: KubeConfig): () => Promise<void> {
 }
 
 /**
- * Returns one line with the reason of a failed call; API responses are reduced to status and message, which never
- * contain data of objects.
+ * Returns one line with the reason of a failed call; of an API response, the line includes only status and message,
+ * because the rest may repeat data of the object.
  */
 export function reasonOf(error: unknown): string {
   const status = statusOf(error);

@@ -80,7 +80,7 @@ export class Machine implements CloudMachine {
     if (agent !== undefined) await persist(this.#patience(), () => agent.setReady(!isIll));
   }
 
-  /** Deletes instance and pods of the machine after its VirtualMachine is deleted, but not its Node. */
+  /** Deletes instance and pods of the machine, but not its Node; called after its VirtualMachine was deleted. */
   async remove(): Promise<void> {
     this.#life.abort();
     this.#enter("deleted");
@@ -228,7 +228,7 @@ export function randomStream(seed: number, name: string): Random {
   };
 }
 
-/** Returns a random number of the range, including both bounds as far as rounding allows. */
+/** Returns a random number that is at least `min` and less than `max`; rounding can also result in `max`. */
 export function between(random: Random, range: Range): number {
   return range.min + random() * (range.max - range.min);
 }

@@ -60,7 +60,7 @@ export interface CloudMachine {
   partition(isCut: boolean): Promise<void>;
   /** Makes the kubelet report NotReady if `isIll`, else Ready. */
   sicken(isIll: boolean): Promise<void>;
-  /** Deletes instance and pods of the machine after its VirtualMachine is deleted, but not its Node. */
+  /** Deletes instance and pods of the machine, but not its Node; called after its VirtualMachine was deleted. */
   remove(): Promise<void>;
 }
 

@@ -22,7 +22,7 @@ export class Scheduler {
   readonly #isGone: (nodeName: string) => boolean;
   #nodes: ListWatch<V1Node> | undefined;
   #pods: ListWatch<V1Pod> | undefined;
-  /** Bindings that the watch has not reported yet, by pod uid. */
+  /** Nodes of bound pods, by pod uid, kept until the pod is gone, because the watch reports a binding only later. */
   #bound = new Map<string, string>();
   #isRunning = false;
   #isDirty = false;

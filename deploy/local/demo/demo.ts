@@ -217,8 +217,8 @@ async function keepRunning(
 }
 
 /**
- * Keeps one line for each tool that is found, is being built, or waits for the build of another process; `take` updates
- * a line and returns all lines.
+ * Keeps one line for each tool that is found, is being built, or is being built by another process; `take` updates a
+ * line and returns all lines.
  */
 export class ToolLines {
   readonly #lines = new Map<string, LiveLine>();
@@ -289,7 +289,7 @@ const deadMs = 2_000;
  */
 export function isMiddle({ phase, underway, replacements }: Progress, replicas: number): boolean {
   if (phase !== "Rolling" || underway.length === 0) return false;
-  // With two replaced machines, the wanted moment has passed between two snapshots, so any later moment is accepted.
+  // If two machines are already replaced, the middle passed between two snapshots, so any later moment is accepted.
   if (replacements.length >= 2) return true;
   return underway.some(({ step }) => step === "Joining") && replacements.length >= Math.min(1, replicas - 1);
 }

@@ -11,7 +11,7 @@ import { firstRelease, nextRelease } from "./pool_objects.ts";
 export const nextImage = "image-2";
 export const nextComponents = "components-2";
 
-/** The kubelet version that belongs to each reference of components, for machines that really boot. */
+/** The kubelet version for each value of a NodeVersion's components reference, for machines that really boot. */
 export const kubelets: Readonly<Record<string, string>> = {
   [first.components]: firstRelease.kubelet,
   [nextComponents]: nextRelease.kubelet,
@@ -26,8 +26,8 @@ export function simulatedGroups(): Ground {
 }
 
 /**
- * Returns an environment (ground) whose machines boot as containers, from one build of the machine image for each image
- * that the story's groups use; throws if no Docker engine can run them.
+ * Returns an environment (ground) whose machines boot as containers, and builds one variant of the machine image for
+ * each image name that the story's groups use; throws if no Docker engine can run the machines.
  */
 export async function containerGroups(options: GroundOptions): Promise<Ground> {
   const ground = await containerGround(options);

@@ -1,6 +1,6 @@
 /** The facts that an error message states, so that the reader needs no other output to understand the failure. */
 interface EngineFailure {
-  /** The attempted action, as it completes "Failed to …". */
+  /** The attempted action, in words that complete "Failed to …". */
   readonly attempt: string;
   readonly state: string;
   /** Lines of detail: the checked engines, or the last lines of a log. */

@@ -63,7 +63,7 @@ export interface ContainerHost {
   addOstree(named: string): Promise<void>;
   /** Returns the names of all machines of this run in the engine, running or not, sorted. */
   machineNames(): Promise<string[]>;
-  /** Limits the disk space for programs on new machines, in bytes; undefined for no limit. */
+  /** Limits the disk space under /opt, where new machines install programs, in bytes; undefined for no limit. */
   limitDisk(bytes: number | undefined): void;
   /**
    * Sets the port of the API server on this host, so that pods on new machines reach it through Service `kubernetes`.

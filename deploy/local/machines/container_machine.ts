@@ -23,7 +23,7 @@ export interface ContainerMeans extends PodServices {
   network: string;
   labels: Record<string, string>;
   metadata: MetadataService;
-  /** Size in bytes of the disk that programs on new machines see; by default the size of the host's disk. */
+  /** Disk space in bytes under /opt, where new machines install programs; by default that of the host. */
   diskBytes?: number | undefined;
 }
 

@@ -30,9 +30,9 @@ const folderPrefix = "image-build-";
 const removal = { recursive: true, force: true, maxRetries: 10, retryDelay: 200 };
 
 /**
- * Returns the name of a minimal Debian image with CA certificates; builds the image first if the engine lacks it, and
- * throws an error that names the failed program. If debootstrap is not installed, or this process is not root, returns
- * the name of Debian's own image, which the engine must be able to pull.
+ * Returns the name of a minimal Debian image with CA certificates. If the engine lacks the image, builds it first; a
+ * failed build throws an error that names the failed program. If debootstrap is not installed, or this process is not
+ * root, returns the name of Debian's own image, which the engine must be able to pull.
  */
 export async function debianBase(options: BaseOptions): Promise<string> {
   const [debootstrap] = await findOnPath("debootstrap", process.env);

@@ -7,7 +7,7 @@ import { startTemporalOnPostgres } from "./temporal_on_postgres.ts";
 import type { TemporalServer } from "./temporal_server.ts";
 import { resolveTools } from "../tools/resolve_tools.ts";
 
-/** A Temporal server on PostgreSQL; `remove`, called after its processes have stopped, deletes its data. */
+/** Starts Temporal servers on PostgreSQL; `remove`, called after their processes have stopped, deletes their data. */
 export interface LentTemporal {
   start(supervisor: Supervisor): Promise<TemporalServer>;
   remove(): Promise<void>;

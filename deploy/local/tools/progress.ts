@@ -1,6 +1,6 @@
 import type { ToolName } from "./tool_name.ts";
 
-/** One step in finding or building a tool; `seconds` counts from the start. */
+/** One step in finding or building a tool; `seconds` counts from the call of `startReport`. */
 export interface ToolProgress {
   readonly tool: ToolName;
   readonly state: "found" | "waiting" | "building" | "built";

@@ -5,7 +5,7 @@ import { type ChartOrder, renderChart } from "./render_chart.ts";
 /** The folder of the manifests. */
 export const plainFolder = fileURLToPath(new URL("../../kubernetes", import.meta.url));
 
-/** Files of `plainFolder` by template; the chart includes all other files of the folder unchanged. */
+/** Files of `plainFolder` by template; the chart reads other files of the folder, and adapts them to its values. */
 const files: Readonly<Record<string, string>> = {
   "namespaces.yaml": "namespace.yaml",
   "controller.yaml": "controller.yaml",

@@ -14,7 +14,7 @@ import { endOfArchive, entryOf, padding, type TimeLaw, withLawfulTimes } from ".
 export interface SteadyOptions {
   /** Folder of the unpacked output of `docker save`. */
   saved: string;
-  /** A folder for parts of the archive, on the same file system. */
+  /** A folder for the parts from which the archive is written. */
   work: string;
   /** Architecture of the image, such as amd64. */
   architecture: string;

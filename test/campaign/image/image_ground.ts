@@ -1,4 +1,4 @@
-/** The image, built on an engine, and containers of it as a strict cluster would start them. */
+/** Ostler's image, built on a Docker engine, and containers of the image with the restrictions that the chart sets. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
 /**
- * How long machines were drained by the clock, from the history of the rollout's workflow: the durations that the
+ * Wall-clock durations of the drains of machines, from the history of the rollout's workflow: the durations that the
  * workflow itself reports exclude the time without a worker.
  */
 import { defaultPayloadConverter } from "@temporalio/common";

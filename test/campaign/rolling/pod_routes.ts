@@ -1,4 +1,4 @@
-/** Routes from this host to the pods of real machines, as the route controller of a cloud adds them. */
+/** Routes from this host to the pods of real machines, like the routes that a cloud's route controller adds. */
 import type { V1Node } from "@kubernetes/client-node";
 import process from "node:process";
 import { follow } from "../../../deploy/local/cloud/follow.ts";

@@ -10,8 +10,8 @@ import { realPool } from "../real_machines.ts";
 const strict = { deadlines: "strict" };
 
 /**
- * Seconds in which a machine can boot beside all others and fail several times. On a slower computer a test needs a
- * second attempt.
+ * Seconds in which a machine can boot beside all others and fail several times. On a slower computer `isGivenUp`
+ * retries the rollout.
  */
 const registeredSeconds = 120;
 const join = { instance: "90s", address: "90s", registered: `${registeredSeconds}s`, ready: "150s", attempts: 0 };

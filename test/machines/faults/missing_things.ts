@@ -1,4 +1,4 @@
-/** Machines that cannot get, or keep, the files of a node. */
+/** Machines that cannot become nodes because of a package, a full disk, a kubelet setting, or their mirror. */
 import assert from "node:assert/strict";
 import { FaultView } from "./fault_view.ts";
 import { order } from "./faulty_pools.ts";

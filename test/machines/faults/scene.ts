@@ -1,4 +1,4 @@
-/** A site whose machines fail to join for different reasons; those that fail by themselves boot concurrently. */
+/** A site whose machines fail to join for different reasons; they boot concurrently unless a fault affects them all. */
 import type { ContainerHost } from "../../../deploy/local/machines/container_host.ts";
 import { CertificateAuthority } from "../../../deploy/local/stack/certificate_authority.ts";
 import { poolPath } from "../../integration/pool_objects.ts";

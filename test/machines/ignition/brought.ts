@@ -10,7 +10,7 @@ type Unit = NonNullable<Spec3["systemd"]>["units"][number];
 const look = 'for path; do stat --printf "%n %a %U:%G %F " "$path" && sha256sum <"$path"; done';
 
 /**
- * Fails unless every file of the config exists with its mode, owner and content; the paths in `gone` may be missing.
+ * Fails unless every file of the config exists with its mode, owner and content; the paths in `gone` must be missing.
  */
 export async function assertFiles(machine: MachineContainer, config: Spec3, gone: string[] = []): Promise<void> {
   const files = config.storage?.files ?? [];
@@ -29,7 +29,7 @@ export async function assertFiles(machine: MachineContainer, config: Spec3, gone
   }
 }
 
-/** Fails unless each unit is enabled or not, masked or not, and has the content of the config. */
+/** Fails unless each unit is enabled, disabled or masked, and has its content and drop-ins, as the config defines. */
 export async function assertUnits(machine: MachineContainer, { systemd }: Spec3): Promise<void> {
   const units = systemd?.units ?? [];
   assert.ok(units.length > 0, "Expected a config with units");

@@ -2,7 +2,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
-/** The fields of each shape, with the shape of their value or of its items; "" for other values. */
+/** For each shape, its fields by name, each with the type of its value; for a list, with the type of the items. */
 type Shapes = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 const library = import.meta.resolve("@aws-sdk/client-ec2").replace(/(@aws-sdk\/client-ec2\/).*$/, "$1");

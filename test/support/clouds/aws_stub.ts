@@ -1,6 +1,7 @@
 /**
  * The parts of AWS that the driver uses, over HTTP, with the simulated cloud as its state. Written from AWS's published
- * descriptions and not run against the real cloud; where those are unclear it does the worst.
+ * descriptions and not run against the real cloud. Where a description is unclear, the double takes the reading that is
+ * worst for the driver.
  */
 import type { GroupCloud } from "../../../deploy/local/cloud/groups/group_cloud.ts";
 import type { Befalls } from "../driver_conformance.ts";
@@ -83,7 +84,7 @@ export class AwsStub implements AsyncDisposable {
     const verbs = (api === "ec2" ? this.#ec2 : this.#scaling) as unknown as Record<string, Verb>;
     try {
       const answer = verbs[action]?.(form) ?? {};
-      this.#wrong.push(...faultsOfAnswer(api, action, answer).map((fault) => `its double answers ${fault}`));
+      this.#wrong.push(...faultsOfAnswer(api, action, answer).map((fault) => `wrong answer of the double: ${fault}`));
       return xml(200, answerXml(api, action, answer));
     } catch (error) {
       if (!(error instanceof AwsWrong)) throw error;

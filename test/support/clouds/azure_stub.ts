@@ -1,7 +1,8 @@
 /**
  * The parts of Azure's scale sets that the driver uses, over HTTP, with the simulated cloud as their state. Written
- * from Azure's published description and not run against the real cloud; where that is unclear it does the worst. It
- * gets no credentials, because it has no TLS, and leaves connections open.
+ * from Azure's published description and not run against the real cloud. Where that description is unclear, the double
+ * takes the reading that is worst for the driver. The double has no TLS, so clients send it no credentials. It keeps
+ * connections open.
  */
 import { setTimeout as pass } from "node:timers/promises";
 import { type CloudInstance, CloudRefusal, type GroupCloud } from "../../../deploy/local/cloud/groups/group_cloud.ts";
@@ -76,7 +77,7 @@ export class AzureStub implements AsyncDisposable {
   async #judge(asked: Request, answer: Response): Promise<void> {
     const body = await answer.text();
     const faults = faultsOfAnswer(asked, { status: answer.status, body: body === "" ? undefined : JSON.parse(body) });
-    this.#wrong.push(...faults.map((fault) => `its double answers ${fault}`));
+    this.#wrong.push(...faults.map((fault) => `wrong answer of the double: ${fault}`));
   }
 
   #do(asked: Asked, url: URL): Response {

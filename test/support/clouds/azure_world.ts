@@ -1,4 +1,4 @@
-/** A scale set of two instances with at most four, in the simulated cloud, and the driver of Azure for it. */
+/** A scale set of two instances and a maximum of four in the simulated cloud, and the driver of Azure for the set. */
 import { ok, rejects } from "node:assert/strict";
 import { setTimeout as pass } from "node:timers/promises";
 import { notesOf, tagsWith } from "../../../activities/clouds/azure/notes.ts";
@@ -19,7 +19,7 @@ export const spec: GroupSpec = {
   template: { image: images[0], userData: "c2VjcmV0" },
 };
 
-/** Returns the provider ID of one of its instances. */
+/** Returns the provider ID of an instance of the scale set `spec`. */
 export function providerIdOf(id: number): string {
   return `azure://${spec.id}/virtualMachines/${id}`;
 }

@@ -6,7 +6,7 @@
  */
 export function selected(value: unknown, selector: string): unknown {
   const { fields, rest } = parsed(selector);
-  if (rest !== "") throw new Error(`no selector: ${selector}`);
+  if (rest !== "") throw new Error(`not a valid selector: ${selector}`);
   return part(value, fields);
 }
 
@@ -17,11 +17,11 @@ function parsed(text: string): { fields: Fields; rest: string } {
   let rest = text;
   for (;;) {
     const [name] = /^[A-Za-z][A-Za-z0-9]*/.exec(rest) ?? [];
-    if (name === undefined) throw new Error(`no selector: ${text}`);
+    if (name === undefined) throw new Error(`not a valid selector: ${text}`);
     rest = rest.slice(name.length);
     if (rest.startsWith("(")) {
       const inner = parsed(rest.slice(1));
-      if (!inner.rest.startsWith(")")) throw new Error(`no selector: ${text}`);
+      if (!inner.rest.startsWith(")")) throw new Error(`not a valid selector: ${text}`);
       fields.set(name, inner.fields);
       rest = inner.rest.slice(1);
     } else fields.set(name, undefined);

@@ -9,11 +9,11 @@ export interface GoogleConditions {
   lagMs?: number;
   /** Whether the instance group manager lists a new instance although the instance itself is still hidden. */
   isListedAtOnce?: boolean;
-  /** Number of reads for which a group hides an instance that was just ordered. */
+  /** Number of reads in which a group lists an ordered instance whose virtual machine does not exist yet. */
   unmadeLooks?: number;
   /** Scope of all instance templates: "global" by default, or a region such as "regions/b". */
   templatesIn?: string;
-  /** Messages with which the instance group manager refuses requests to create or delete instances. */
+  /** Reasons with which the instance group manager refuses requests to create or delete instances. */
   saysNo?: { create?: string; delete?: string };
   /**
    * Where Google reports the refusal of such a request: in the response, or in the operation that the response names.
@@ -46,7 +46,7 @@ interface Unfilled {
 
 export const project = "p-1";
 
-/** A path as in responses. */
+/** Returns the URL by which Google's responses name a path. */
 export function urlOf(path: string): string {
   return `https://www.googleapis.com/compute/v1/${path}`;
 }

@@ -133,7 +133,7 @@ function diskOf({ node }: CloudInstance): string {
 function namesIn({ filter = "" }: Record<string, string>): string[] {
   const terms = filter.split(" OR ").map((term) => /^\(name = "([a-z0-9-]+)"\)$/.exec(term)?.[1]);
   return terms.map((name) => {
-    if (name === undefined) throw new GoogleWrong(`no filter: ${filter}`);
+    if (name === undefined) throw new GoogleWrong(`not a supported filter: ${filter}`);
     return name;
   });
 }

@@ -1,7 +1,7 @@
 /**
  * The parts of Google's Compute Engine that the driver uses, over HTTP, with the simulated cloud as their state.
- * Written from Google's published description and not run against the real cloud; where that is unclear it does the
- * worst.
+ * Written from Google's published description and not run against the real cloud. Where that description is unclear,
+ * the double takes the reading that is worst for the driver.
  */
 import type { GroupCloud } from "../../../deploy/local/cloud/groups/group_cloud.ts";
 import type { Befalls } from "../driver_conformance.ts";
@@ -71,7 +71,7 @@ export class GoogleStub implements AsyncDisposable {
   #done(asked: GoogleRequest, request: Asked): Response {
     try {
       const answer = this.#do(asked);
-      this.#wrong.push(...faultsOfAnswer(request, answer).map((fault) => `its double answers ${fault}`));
+      this.#wrong.push(...faultsOfAnswer(request, answer).map((fault) => `wrong answer of the double: ${fault}`));
       return json(200, answer);
     } catch (error) {
       if (error instanceof GoogleNo) return no(error);

@@ -1,4 +1,4 @@
-/** The real cosign, with keys in a folder that is deleted with it. */
+/** Calls of the real cosign, with keys in a folder that is deleted when the object is disposed of. */
 import { generateKeyPairSync } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -75,7 +75,7 @@ export class Cosign implements AsyncDisposable {
     await this.#run(["attest", ...flags, `--type=${type}`, "--predicate=predicate.json", image]);
   }
 
-  /** Throws unless cosign accepts the signature of that identity, by that authority and that log. */
+  /** Throws unless cosign accepts the image's signature by that identity while it trusts that authority and log. */
   async verifyKeyless(sigstore: Sigstore, holder: Holder, image: string): Promise<void> {
     const [root, log] = [join(this.directory, "root.pem"), join(this.directory, "log.pem")];
     await writeFile(root, sigstore.root.pem);

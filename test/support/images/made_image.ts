@@ -16,7 +16,7 @@ export interface MadeImage {
   digest: string;
   /** Digests of the manifests by platform. */
   manifests: Record<string, string>;
-  /** Blobs with their digests: those with a media type are manifests, and the last one gets the tag. */
+  /** Blobs with their digests: those with a media type are manifests, and the blob `digest` gets the tag. */
   blobs: { digest: string; bytes: Uint8Array; mediaType?: string }[];
 }
 

@@ -1,5 +1,6 @@
 /**
- * Fulcio and Rekor with the calls of the real cosign; every client gets a certificate for the identity in its token.
+ * A fake of Fulcio and Rekor that answers the real cosign; every client gets a certificate for the identity in its
+ * token.
  */
 import { Buffer } from "node:buffer";
 import { createPublicKey } from "node:crypto";

@@ -1,6 +1,6 @@
 /**
- * A TCP load balancer for all API servers: forwards connections to ready ones in turn, and closes them with their
- * backend.
+ * A TCP load balancer for all API servers: forwards connections to the ready API servers in turn, and closes the
+ * connections of an API server that is not ready any more.
  */
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { type Backend, Backends, type BackendsOptions } from "./backends.ts";

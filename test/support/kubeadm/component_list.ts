@@ -1,4 +1,4 @@
-/** Lists of components, as a ConfigMap of Constellation names them: the programs of one version in the mirror. */
+/** Lists of components in the format of Constellation's ConfigMaps: the programs of one version in the mirror. */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { architecture } from "../../../deploy/local/mirror/release_files.ts";

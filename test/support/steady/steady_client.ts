@@ -22,7 +22,7 @@ export interface SteadyReport {
 
 const name = "steady-client";
 const path = "/api/v1/namespaces/default/configmaps";
-/** The timeout of one iteration. */
+/** The timeout (ms) of each request; one iteration has two requests. */
 const answerMs = 2_000;
 
 export class SteadyClient {

@@ -135,7 +135,7 @@ Deno.test("measures: count a drain when the image of its machine is unknown", as
   ok(measures.taken.includes("drained 4 "));
 });
 
-Deno.test("measures: count the download and the boot of an update in place, but not its checks", async () => {
+Deno.test("measures: count the download and the boot of an update in place, but no step without a download or a boot", async () => {
   const measures = notes();
   const update = { pool, machine: "n", image: "img-1", retriedAt: 0, until: 0 };
   const steps = measuredUpdates(measures, {

@@ -43,7 +43,7 @@ function change(kube: FakeKube, revision: string): void {
   const overrides = { annotations: { [revisionKey]: revision }, metadata, spec: { replicas: 0 } };
   kube.put("machinedeployments", { ...machineDeployment(overrides), status });
   const set = kube.all("machinesets")[0];
-  if (!set) throw new Error("Failed to number the change: there is no set");
+  if (!set) throw new Error("Failed to set the revision: the pool has no MachineSet");
   const annotations = { ...set.metadata.annotations, [revisionKey]: revision };
   const own = { ...set.metadata, generation: revision === "1" ? 1 : 2 };
   kube.put("machinesets", { ...set, metadata: { ...own, annotations } });
@@ -130,7 +130,7 @@ Deno.test("requests: a new pool without machines takes 20 requests in a worker",
   beginToWatch(client);
   const { sets, deployments } = poolWatchesOf(client);
   await eventually("the watches", () => sets.isFresh && deployments.isFresh);
-  await ensureSeed(client); // reads the seed now, as a worker reads it only every ten minutes, for all pools
+  await ensureSeed(client); // before the count, because a worker reads the seed only every ten minutes, for all pools
   streams.requests.length = 0;
   await roll(activities);
   equal(streams.requests.length, 20, streams.requests.join("\n"));

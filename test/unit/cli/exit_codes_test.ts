@@ -1,4 +1,4 @@
-/** The exit codes that README.md and `--help` promise, of the program itself. */
+/** Tests that the program itself exits with the codes that README.md and `--help` promise. */
 import assert from "node:assert/strict";
 import { readFileSync, symlinkSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -17,7 +17,7 @@ interface Case {
   /** Set for cases that need their own process: one for each exit code, and those without a permission. */
   alone?: {
     stdin?: string;
-    /** Forbids the program to start processes; it then fails unexpectedly, as it renders templates in processes. */
+    /** Forbids the program to start processes; it then fails unexpectedly, because it renders in child processes. */
     isCrippled?: boolean;
   };
 }

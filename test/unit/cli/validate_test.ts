@@ -41,7 +41,7 @@ Deno.test("ostler validate: names file and line of every invalid field", async (
   ]);
 });
 
-Deno.test("ostler validate: reports a template that does not render only once, with its line", async () => {
+Deno.test("ostler validate: reports a single finding, with file and line, for a template that fails in every rendering", async () => {
   const data = "one\ntwo <%= it.cluster.port %>";
   const yaml = profileYaml({ data });
   const { code, findings } = await findingsOf(yaml);

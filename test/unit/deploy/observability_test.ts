@@ -29,7 +29,7 @@ function table(): string {
   return `| metric | type | labels | of | meaning |\n| --- | --- | --- | --- | --- |\n${rows.join("")}`;
 }
 
-Deno.test("docs/how-to/observe.md: lists every metric as exported", async () => {
+Deno.test("docs/how-to/observe.md: lists every metric with its exact type, labels, processes and help text", async () => {
   const wanted = text.replace(/\| metric \| type [^]*?\n(?=\n)/, () => table());
   if (process.env["GOLDEN"] === "update") await writeFile(page, wanted);
   equal(await readFile(page, "utf8"), wanted);

@@ -183,7 +183,7 @@ Deno.test("goYamlScalar: writes texts as Go's yaml.v3 does", () => {
   for (const [text, written] of cases) assert.equal(goYamlScalar(text, "  "), written);
 });
 
-Deno.test("cloudConfig: prefers application credentials for openstack, and leaves out fields that pre-releases do not get", () => {
+Deno.test("cloudConfig: for openstack, prefers application credentials to a password, and omits two lines for a pre-release of the kubelet", () => {
   const references = { "env:OS_TENANT_NAME": "tenant", "env:OS_REGION_NAME": "region" };
   const byPassword = cloudConfig(factsOf("openstack", { username: "u", nodeVolumeAttachLimit: 0 }, { references }));
   assert.deepEqual(["username", "tenant-name", "region"].map((name) => lineOf(byPassword, name)), [

@@ -53,7 +53,7 @@ function kept(text: string): string {
 }
 
 for (const phase of ["bootstrap", "provisioning"] as const) {
-  Deno.test(`generateUserData: keeps every content of ${phase}, plain and in base64 (seed ${seed})`, () => {
+  Deno.test(`generateUserData: keeps the content of every file of ${phase}, plain and in base64 (seed ${seed})`, () => {
     const files = nasty.flatMap((text, at) => [file(`/plain/${at}`, text), file(`/b64/${at}`, text, "b64")]);
     const written = parse(configOf({ files }), phase).write_files ?? [];
     for (const [at, text] of nasty.entries()) {

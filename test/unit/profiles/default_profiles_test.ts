@@ -222,7 +222,7 @@ Deno.test("fault P6: a node registers with its template's taints, which replace 
   assert.ok(unit.includes(` --register-with-taints=${wanted} `), unit);
 });
 
-Deno.test("fault P2: a kubelet three minors older than the oldest API server renders, without fields that this kubelet does not know", async () => {
+Deno.test("fault P2: a config renders for kubelets up to three minors older than the oldest supported API server, without fields that these kubelets do not know", async () => {
   const ubuntu = (await defaultProfiles()).find(({ metadata }) => metadata.name === "osp-ubuntu")?.spec;
   assert.ok(ubuntu);
   const known = { "1.30.14": [], "1.31.14": ["failCgroupV1"], "1.32.9": ["failCgroupV1", "WatchdogSec"] };

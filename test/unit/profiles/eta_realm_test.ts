@@ -118,7 +118,7 @@ Deno.test("fault S4: the published config, and the secrets of each pool, are ren
 
 Deno.test("fault S4: an unchanged default profile renders the secrets of all pools in one process, and a changed profile does not", async () => {
   for (const { metadata: { name }, spec } of await defaultProfiles()) {
-    // The profile as the API server returns it: with equal content in other objects.
+    // A deep copy with equal content, like a profile that was read from the API server.
     const shipped = parseProfile(JSON.parse(JSON.stringify(spec)));
     const scopes = (await Promise.all(cases.map((one) => scopesOf(shipped, ...one)))).flat();
     assert.deepEqual([scopes.length, new Set(scopes).size, scopes[1] === scopes[2]], [3, 2, true], name);

@@ -128,7 +128,7 @@ Deno.test("resolveProfile: replaces parent files of the same path in place, and 
   assert.equal(phase.files?.[0]?.permissions, 600);
 });
 
-Deno.test("resolveProfile: replaces a parent's file of a runtime by the child's file of the phase, and the reverse", async () => {
+Deno.test("resolveProfile: a child's file replaces the parent's file of the same path, even if only one of them belongs to a container runtime", async () => {
   const runtime = (files: object[], templates: object = {}): object => ({
     supportedContainerRuntimes: [{ name: "containerd", files, templates }],
   });
@@ -191,7 +191,7 @@ Deno.test("resolveProfile: merges the oldest ancestor first, so that each profil
   assert.deepEqual(profile.provisioningConfig.packages, ["g", "p"]);
 });
 
-Deno.test("resolveProfile: refuses a missing parent, and names the child", async () => {
+Deno.test("resolveProfile: refuses a missing parent, and names the parents that lead to it", async () => {
   const missing = await refusal({ child });
   assert.equal(missing.reason, "ProfileMissing");
   assert.equal(missing.message, `Failed to extend profile "parent": it does not exist`);

@@ -139,7 +139,7 @@ Deno.test("goData: has only the settings of the machine's operating system", () 
   }
 });
 
-Deno.test("goData: refuses operating system settings of a wrong type without their values", () => {
+Deno.test("goData: refuses operating system settings of a wrong type, and does not repeat their values in the error", () => {
   const of = (operatingSystemSpec: unknown) => (): unknown =>
     dataOf({ provider: { operatingSystem: "rhel", operatingSystemSpec } });
   refuses(of({ distUpgradeOnBoot: "true" }), "ProviderConfigInvalid", "DistUpgradeOnBoot must be true or false");

@@ -50,7 +50,7 @@ function refuses(phase: Partial<OsConfigPhase>, says: string): void {
   });
 }
 
-/** Returns a text as a block of lines has it: one newline at its end, and nothing without lines. */
+/** Returns a text with exactly one newline at its end, or an empty text if it has only newlines. */
 function asLines(text: string): string {
   const rest = text.replace(/\n+$/, "");
   return rest === "" ? "" : `${rest}\n`;

@@ -38,7 +38,7 @@ function annotated(values: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [`parameter.ostler.dev/${name}`, value]));
 }
 
-Deno.test("parameterValues: reads each type from its annotation", () => {
+Deno.test("parameterValues: reads a parameter of each type from its annotation", () => {
   const profile = profileWith({ a: {}, b: { type: "integer" }, c: { type: "boolean" }, d: { type: "list" } });
   const annotations = { ...annotated({ a: "x, y", b: "-12", c: "false", d: "one, two,,three" }), other: "ignored" };
   assert.deepEqual(parameterValues(profile, annotations), {

@@ -56,7 +56,7 @@ Deno.test("registryHostFiles: joins registries that differ only in their path, b
   );
 });
 
-Deno.test("registryHostFiles: removes credentials from a URL and keeps the rest, sorted and escaped as Go does", () => {
+Deno.test("registryHostFiles: removes the query parameter kubermatic from a mirror's URL, and sorts and escapes the other parameters as Go does", () => {
   const hostOf = (url: string): string => {
     const { "r.example": text = "" } = filesOf({ nodeContainerdRegistryMirrors: [`r.example=${url}`] });
     return text.split("\n").slice(2).join("|");

@@ -51,6 +51,6 @@ Deno.test("fault G14: Azure's double fails the test after an answer that differs
   const world = worldOf({ properties: { speed: 1 } });
   await ask(world);
   await rejects(async () => await world[Symbol.asyncDispose](), {
-    message: /its double answers .*properties has no field "speed"/,
+    message: /wrong answer of the double: .*properties has no field "speed"/,
   });
 });

@@ -36,7 +36,7 @@ function statusOf(port: number, path: string): Promise<number | undefined> {
   });
 }
 
-Deno.test("all: is ready when each process is, with separate metrics, and ends them in order on request", async () => {
+Deno.test("all: is ready when all processes are ready, gives each process its own metrics port, and ends the processes on request, in the order of their start", async () => {
   const [port = 0] = await freePorts(1);
   const said: string[] = [];
   const stop = new AbortController();
@@ -53,7 +53,7 @@ Deno.test("all: is ready when each process is, with separate metrics, and ends t
   deepEqual(
     await Promise.all(each),
     [503, 200, 200, 404],
-    "Expected no order of starts, because one may wait for what another does not need",
+    "Expected the controller and the webhook to be ready although the worker is not",
   );
   isReady = true;
   deepEqual([before, await statusOf(port, "/readyz"), await statusOf(port, "/healthz")], [503, 200, 200]);

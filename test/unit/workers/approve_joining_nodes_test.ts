@@ -114,7 +114,7 @@ Deno.test("approveJoiningNodes: logs once that kube-controller-manager approves 
   const lastUpdateTime = new Date(Date.now() + 1_000).toISOString();
   const since = { conditions: status.conditions.map((each) => ({ ...each, lastUpdateTime })) };
   for (const nth of [1, 2]) await ask(kube, `csr-${nth}`, `any-${nth}`, since);
-  await eventually("a word", () => running.said.length > 0);
+  await eventually("a warning", () => running.said.length > 0);
   equal(running.said.length, 1);
   match(
     running.said.join(),

@@ -149,7 +149,7 @@ Deno.test("fault E6: of two clusters on the same task queue that start together,
   deepEqual(outcomes, ["ClusterConflict", "served"]);
 });
 
-Deno.test("fault E6: of two clusters that take over the same Schedule without an identity, one is refused immediately", async () => {
+Deno.test("fault E6: of two clusters that take over the same Schedule, which records no UID, one is refused immediately", async () => {
   const schedules = new Schedules();
   await claimOf("north").hold(schedules.client, { name: "north", uid: "" });
   const outcomes = await atOnce(

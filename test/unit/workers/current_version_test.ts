@@ -47,7 +47,7 @@ Deno.test("ensureVersionCurrent: makes a version current as soon as its workers 
   equal(
     await ensureVersionCurrent(versions.client, v2),
     "NoWorkers",
-    "Expected no change while no worker polls the second queue",
+    'Expected no change while no worker of "v2" polls queue "ostler-waits"',
   );
   versions.poll("v2", ["ostler-waits/2"]);
   equal(await ensureVersionCurrent(versions.client, v2), "MadeCurrent");

@@ -94,7 +94,7 @@ Deno.test("FleetLock: releases the lock of a node, and answers 200 also when the
     deepEqual(await ask("steady-state", client), { code: 200 });
   }));
 
-Deno.test("FleetLock: records and releases a lock in one request, despite concurrent writes by the kubelet", () =>
+Deno.test("FleetLock: records a requested lock, and releases it, each by a single HTTP request, despite concurrent writes by the kubelet", () =>
   serving(async ({ kube, ask }) => {
     let writes = 2;
     kube.onRequest = (request) => {

@@ -89,7 +89,7 @@ Deno.test("leadWhileHolding: does not lead while another process holds the lease
   let hasLed = false;
   const waiting = lead(server, stop.signal, () => Promise.resolve(void (hasLed = true)));
   // enough time for several reads of the Lease, so that a process that leads after a later read fails the test
-  await new Promise((resolve) => setTimeout(resolve, 1));
+  await new Promise((resolve) => setTimeout(resolve, 40));
   stop.abort();
   await waiting;
   equal(hasLed, false);

@@ -33,11 +33,11 @@ Deno.test("PendingJoins: checks a valid request while another client sends inval
     return request.username === "good" ? { is: "Approved" } : left;
   });
   for (let nth = 0; nth < 10_000; nth++) pending.put(`bad-${nth}`, requestOf("bad", nth));
-  await eventually("looks at the many", () => judged.size >= 100);
+  await eventually("checks of 100 invalid requests", () => judged.size >= 100);
   pending.put("good-0", requestOf("good", 0));
   const before = judged.size;
   await eventually("the valid request to be checked", () => judged.has("good-0"));
-  ok(judged.size - before < 100, `Checked ${judged.size - before} requests before it`);
+  ok(judged.size - before < 100, `Checked ${judged.size - before} requests before the valid one`);
 });
 
 Deno.test("PendingJoins: checks all requests of a client except a deleted one, although it remembers only some of them at a time", async () => {
@@ -52,7 +52,7 @@ Deno.test("PendingJoins: checks all requests of a client except a deleted one, a
   deepEqual(judged.has("bad-2400"), false);
 });
 
-Deno.test("PendingJoins: checks a valid request of a client with 1,200 other requests that stay pending, and these again", async () => {
+Deno.test("PendingJoins: checks a valid request of a client with 1,200 other requests, and rechecks the others while they stay pending", async () => {
   const judged = new Map<string, number>();
   await using pending = waiting(({ name }) => {
     judged.set(name, (judged.get(name) ?? 0) + 1);

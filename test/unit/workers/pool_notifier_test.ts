@@ -187,7 +187,7 @@ Deno.test("PoolNotifier: retries a failed signal", async () => {
   equal(desk.told.length, 1);
 });
 
-Deno.test("PoolNotifier: retries a failed signal at once after the clock of the machine was set back", async () => {
+Deno.test("PoolNotifier: does not delay the retry of a failed signal when the wall clock is set back", async () => {
   const { now } = Date;
   let refusals = 0;
   const refuse = (): boolean => {
@@ -252,7 +252,7 @@ Deno.test("PoolNotifier: signals a node that was unhealthy at the start", async 
   equal(desk.told.length, 1);
 });
 
-Deno.test("PoolNotifier: signals changed, new and deleted policies, except those that exist at the start", async () => {
+Deno.test("PoolNotifier: signals when a policy is changed, added or deleted, but not for the policies that it finds at the start", async () => {
   const desk = new Desk([watched()], { lookEvery: 1 });
   await eventually("the first check", () => desk.looks > 0);
   for (const [nth, policies] of ["p@2", "p@2,q@1", ""].entries()) {
@@ -263,7 +263,7 @@ Deno.test("PoolNotifier: signals changed, new and deleted policies, except those
   deepEqual(desk.told.map(({ generation }) => generation), [2, 3, 4]);
 });
 
-Deno.test("fault E4: PoolNotifier: marks a signal as a repeat if a rollout has read its desired state, or an earlier signal reported it", async () => {
+Deno.test("fault E4: PoolNotifier: marks a signal as a repeat if a rollout has already read the signalled desired state, or an earlier signal reported that state", async () => {
   const desk = new Desk([watched({ isOpen: true })], { lookEvery: 1 });
   await desk.toldOf(1);
   desk.change({ isOpen: true, policies: "p@2" });

@@ -6,7 +6,7 @@ import { eventually } from "../../support/eventually.ts";
 
 const pauses = { first: 1, last: 4, away: 4, serving: 2 };
 
-/** Runs serveWhileOurs with a fake claim in Temporal: held if `trouble` is undefined, else each check fails with it. */
+/** Runs serveWhileOurs with a fake claim; each check of it fails with `trouble`, or succeeds if that is undefined. */
 class Place {
   trouble: Error | undefined;
   looks = 0;
@@ -52,7 +52,7 @@ Deno.test("serveWhileOurs: stops when it loses the claim, and starts again when 
   const running = place.run();
   await eventually("service", () => place.serving);
   place.trouble = new ClusterConflict("another has it");
-  await eventually("the end of it", () => !place.serving);
+  await eventually("the end of the service", () => !place.serving);
   place.trouble = undefined;
   await eventually("service again", () => place.serving);
   equal(place.served, 2);

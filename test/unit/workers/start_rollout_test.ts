@@ -114,7 +114,7 @@ Deno.test("fault E7: a Rollout that names the run of another cluster ends no run
   deepEqual(ended, []);
 });
 
-Deno.test("fault E7: a copy of a cluster fails to start while the original's workers serve the run", async () => {
+Deno.test("fault E7: a copy of a cluster starts no rollout while the original's workers serve the run", async () => {
   const ended: unknown[] = [];
   const run = runOf("south/machine-deployment/fleet/pool");
   await rejects(started(north, { run, owners: { south: "own" }, polled: 20, ended }), {

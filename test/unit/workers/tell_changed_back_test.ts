@@ -33,7 +33,7 @@ for (const { tellObjects, plural, one, other } of kinds) {
       await eventually("the first spec", () => told.length === 1 && server.watches(`${api}/${plural}`) === 1);
       server.put(`${api}/${plural}`, written("a", 2, other));
       server.put(`${api}/${plural}`, written("a", 3, one));
-      await eventually("what was between", () => told.length === 2);
+      await eventually("the signal for the changes between the reads", () => told.length === 2);
       deepEqual(told, ["a", "a"]);
     } finally {
       stop.abort();

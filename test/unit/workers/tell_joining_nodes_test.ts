@@ -64,7 +64,7 @@ Deno.test("tellJoiningNodes: signals a JoiningNode when its deadline has passed"
   const asked: string[] = [];
   api.put(path, record("late", "1", { deadline: new Date(Date.now() + 300).toISOString() }));
   await using _ = telling(api, (name) => void asked.push(name));
-  await eventually("its end", () => asked.length === 1);
+  await eventually("the signal after the deadline", () => asked.length === 1);
 });
 
 const past = { deadline: new Date(0).toISOString() };

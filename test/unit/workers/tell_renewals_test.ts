@@ -22,7 +22,7 @@ function written(name: string, { generation = 1, setting, certificates = [], ...
   return { metadata, spec: {}, status: { conditions: [], certificates, ...cancelled } } as Written;
 }
 
-/** A certificate that expires in 60 days, and counts as expiring soon after `soonIn` milliseconds. */
+/** A certificate that expires in 60 days; in `soonIn` milliseconds from now, it begins to count as expiring soon. */
 function record(
   soonIn: number,
   component: CertificateComponent = "APIServer",
@@ -41,11 +41,11 @@ const cases: [what: string, isTold: boolean, version: Version][] = [
   ["a valid certificate", false, { certificates: [record(dayMs)] }],
   ["a kubelet's certificate", false, { certificates: [record(-1, "Kubelet", "192.0.2.1:10250")] }],
   ["the Secret's certificate", false, { certificates: [record(-1, "EtcdClient", "tls.crt")] }],
-  ["an etcd elsewhere", false, { certificates: [record(-1, "Etcd", "cp-1:2379")] }],
+  ["the certificate of an external etcd", false, { certificates: [record(-1, "Etcd", "cp-1:2379")] }],
   ["no certificates", false, {}],
   ["renewals turned off", false, { certificates: due, setting: "Off" }],
   ["a cancelled renewal", false, { certificates: due, ...cancelled }],
-  ["a cancelled renewal and a new wish", true, { certificates: due, ...cancelled, setting: "again" }],
+  ["a cancelled renewal and a changed setting", true, { certificates: due, ...cancelled, setting: "again" }],
   ["a cancelled renewal and another generation", true, { certificates: due, ...cancelled, generation: 2 }],
 ];
 

@@ -88,7 +88,7 @@ Deno.test("watchPools: reports a pool when its node becomes NotReady and when th
   deepEqual(fleet.told, ["fleet/web", "fleet/web"]);
 });
 
-Deno.test("watchPools: counts the progress of a rollout without a report, and reports the pool when its phase changes", async () => {
+Deno.test("watchPools: updates the counts of a rollout without reporting the pool, and reports the pool when the phase changes", async () => {
   await using api = await WatchedApi.start();
   using fleet = await twoPools(api);
   const { watch } = fleet;

@@ -8,8 +8,8 @@ import { runTool } from "./run_tool.ts";
 type Checker = "check-machine-files" | "check-kubelet-config";
 
 /**
- * Programs that are built from the Go code of containerd, Ignition and the kubelet, which reads these files on a
- * machine. A program that does not exist yet is built first.
+ * Programs that validate files with the Go code with which containerd, Ignition and the kubelet read the same files on
+ * a machine. A program that does not exist yet is built first.
  */
 export const checkers: Judge[] = [
   {
@@ -17,7 +17,7 @@ export const checkers: Judge[] = [
     ...checker("check-machine-files", "containerd-2.2"),
   },
   {
-    promise: "containerd 2.2 takes the hosts of the registries",
+    promise: "containerd 2.2 accepts the hosts.toml files of the registries",
     ...checker("check-machine-files", "containerd-hosts"),
   },
   {
@@ -26,7 +26,7 @@ export const checkers: Judge[] = [
     ...checker("check-machine-files", "ignition-2.3"),
   },
   {
-    promise: "TOML comes back as it was",
+    promise: "TOML files have the same values after a TOML library rewrites them",
     ...checker("check-machine-files", "toml"),
   },
   {

@@ -9,7 +9,7 @@ import type { Piece } from "../piece.ts";
  * addition, `loadYaml` must read back the same values after `yaml` has written them.
  */
 export const yaml: Judge = {
-  promise: "YAML comes back as it was, from whichever reader",
+  promise: "two YAML parsers read the same values, even after a rewrite of the YAML",
   judges: (kind) => kind === "yaml" || kind === "cloud-config",
   missing: () => Promise.resolve(undefined),
   judge: (pieces) => Promise.resolve(pieces.flatMap(check)),

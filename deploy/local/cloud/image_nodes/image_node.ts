@@ -15,7 +15,7 @@ interface OsState {
 }
 
 /**
- * An order to a node's operating system, such as Stage or Apply, as in the arguments of the pod in namespace
+ * An order to a node's operating system, such as Stage or Apply. Its fields are arguments of the pod in namespace
  * "ostler-hands" that executes the order.
  */
 export interface Order {
@@ -53,7 +53,7 @@ export class ImageNode {
     return "Boots";
   }
 
-  /** Takes the node down at the start of the next boot. */
+  /** Marks the node as down, at the start of a boot; `comeUp` ends the boot. */
   goDown(): void {
     this.isDown = true;
     this.since = new Date().toISOString();

@@ -61,9 +61,9 @@ async function applyAgain(scene: StoryScene, before: readonly string[]): Promise
   });
   const pending = lives.filter(({ orderedAt }) => orderedAt === undefined).length;
   checks.add({
-    name: "each application of the bad image creates at most one Machine object",
+    name: "at most one Machine object is created each time the tool applies the bad image",
     ok: pending <= applications,
-    detail: `${pending} Machines without an instance after ${applications} applications`,
+    detail: `${pending} Machines without an instance; the tool applied the image ${applications} times`,
   });
 }
 

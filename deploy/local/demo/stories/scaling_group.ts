@@ -10,7 +10,10 @@ import { X509Certificate } from "node:crypto";
 import type { ContainerHost } from "../../machines/container_host.ts";
 import { systemName } from "../../machines/os_image.ts";
 
-/** The sizes of the story, smaller for machines in containers, because these boot and so need memory and time. */
+/**
+ * Machines of each group, their budget, and the number of new machines at which the worker is killed; smaller for
+ * containers, because these really boot and so need memory and time.
+ */
 const scales = {
   simulated: { size: 6, budget: 3, killAt: 4 },
   container: { size: 2, budget: 1, killAt: 2 },

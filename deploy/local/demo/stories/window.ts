@@ -79,7 +79,10 @@ function nextMinute(awayMs: number): number {
   return Math.ceil((Date.now() + awayMs) / 60_000) * 60_000;
 }
 
-/** Returns the typical seconds of a replacement; if a longer window has less time left, Ostler starts none in it. */
+/**
+ * Returns the typical seconds of a replacement; in a window that is longer, Ostler starts a replacement only while at
+ * least this time is left.
+ */
 function usualSeconds({ usual }: RolloutStatus): number {
   return Math.ceil(Math.max(0, ...usual?.join ?? []) + Math.max(0, ...usual?.leave ?? []));
 }

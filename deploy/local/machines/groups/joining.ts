@@ -1,4 +1,4 @@
-/** How machines of groups become nodes: by default with a kubelet that has a bootstrap token (join ticket). */
+/** How machines of scaling groups become nodes: by default with a kubelet that has a bootstrap token (join ticket). */
 import { Buffer } from "node:buffer";
 import type { CloudInstance } from "../../cloud/groups/group_cloud.ts";
 import type { JoinService } from "../../cloud/groups/join_service.ts";

@@ -18,7 +18,7 @@ interface NodeFilesOptions {
   cluster: { apiServer: string; caPem: string };
   /** Settings of Ostler, by environment variable. */
   settings: Readonly<Record<string, string>>;
-  /** Annotations of MachineDeployments on the same host, which configure their kubelets. */
+  /** Annotations that configure kubelets on this host; MachineDeployments on this host have the same annotations. */
   annotations: Readonly<Record<string, string>>;
 }
 

@@ -1,4 +1,4 @@
-/** The user-data of a machine of a group: the files of its image and components, its identity, and its join ticket. */
+/** The user-data of a machine of a scaling group: its node files (see `nodeFiles`), identity, and join ticket. */
 import { bootstrapKubeconfig } from "../../../../profiles/mod.ts";
 import type { CloudInstance } from "../../cloud/groups/group_cloud.ts";
 import type { BootFile } from "./node_files.ts";

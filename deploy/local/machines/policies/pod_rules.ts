@@ -40,8 +40,8 @@ interface Chain {
   rules: string[];
 }
 
-// The chain of a direction passes the traffic of an isolated pod to the pod's own chain, which lets allowed traffic
-// return and rejects all other traffic.
+// The chain of a direction passes the traffic of an isolated pod to the pod's own chain, which ends with RETURN for
+// allowed traffic and rejects all other traffic.
 function chainsOf(view: ClusterView, { subnet, pods }: Machine, direction: Direction): Chain[] {
   const flag = direction === "Egress" ? "-s" : "-d";
   const own = pods.flatMap(({ pod, address }) => {

@@ -65,7 +65,7 @@ const machineControllerVersion = "v1.66.0";
 const provider = Deno.readTextFileSync(new URL("./machine_controller_provider.go.txt", import.meta.url));
 
 /**
- * machine-controller with the providers kubevirt and fake only, because another provider needs a module that not every
+ * machine-controller with the providers kubevirt and fake only, because provider anexia needs a module that not every
  * module proxy serves.
  */
 const machineController: Recipe = {

@@ -44,7 +44,7 @@ export function faultsOfRequest(api: Api, form: URLSearchParams): string[] {
 /** Returns what differs from the description in an answer of the double; empty for an answer that AWS could give. */
 export function faultsOfAnswer(api: Api, action: string, answer: object): string[] {
   const output = described[api].operations[action]?.output;
-  // Actions of EC2 without an output answer only whether they succeeded.
+  // EC2 actions without a described output return only whether they succeeded.
   if (output === undefined) {
     return Object.keys(answer).filter((key) => key !== "return").map((key) => `${action}.${key}`);
   }
@@ -152,7 +152,10 @@ function ofText(shape: Shape, text: string, at: string): string[] {
   ];
 }
 
-/** AWS writes code points as `\uXXXX`, and pairs of surrogates as two of them, which mean one code point each. */
+/**
+ * Returns an AWS pattern in JavaScript's syntax: joins two surrogates (`\uXXXX\uXXXX`) into their one code point, and
+ * removes escapes that the flag `u` forbids.
+ */
 function inJavaScript(pattern: string): string {
   const joined = pattern.replaceAll(
     /\\u(D[89AB][0-9A-F]{2})\\u(D[C-F][0-9A-F]{2})/gi,

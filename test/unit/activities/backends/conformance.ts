@@ -18,7 +18,7 @@ export interface Scene {
   victim?: string;
   /** A Ready machine of the pool. */
   serving: { machine: string; node: string };
-  /** A held and drained machine of the pool that is being deleted. */
+  /** A machine that is held, drained and being deleted. */
   leaving: { machine: string; node: string };
   /**
    * The orders that change nothing in this scene, because the new machine is only pending or the backend does not stamp
@@ -42,13 +42,13 @@ const orders: Record<string, Act> = {
     backend.orders.admit({ pool, machine: held, ...(victim === undefined ? {} : { victim }) }),
   "choose": (backend, { pool, serving: { machine } }) => backend.orders.choose({ pool, machine }),
   "spare": (backend, { pool, held }) => backend.spare({ pool, machine: held }),
-  "spare, leaving": (backend, { pool, leaving: { machine } }) => backend.spare({ pool, machine }),
-  "spare, releasing": (backend, { pool, leaving: { machine } }) => backend.spare({ pool, machine, release: true }),
+  "spare (leaving machine)": (backend, { pool, leaving: { machine } }) => backend.spare({ pool, machine }),
+  "spare (with release)": (backend, { pool, leaving: { machine } }) => backend.spare({ pool, machine, release: true }),
   "release": (backend, { pool, leaving }) => backend.orders.release({ pool, ...leaving }),
-  "release, staying": (backend, { pool, serving }) => backend.orders.release({ pool, ...serving }),
+  "release (staying machine)": (backend, { pool, serving }) => backend.orders.release({ pool, ...serving }),
   "replace": (backend, { pool, serving }) => backend.orders.replace({ pool, ...serving }),
-  "replace, drained": (backend, { pool, serving }) => backend.orders.replace({ pool, ...serving, drain: true }),
-  "replace, held": (backend, { pool, held }) => backend.orders.replace({ pool, machine: held }),
+  "replace (with drain)": (backend, { pool, serving }) => backend.orders.replace({ pool, ...serving, drain: true }),
+  "replace (held machine)": (backend, { pool, held }) => backend.orders.replace({ pool, machine: held }),
   "releaseAll": (backend, { pool }) => backend.releaseAll(pool),
   "restore": (backend, { pool, place }) => backend.restore({ pool, by: "ann", reason: "it does not boot" }, place),
   "stamp": async (backend, { pool }) => await backend.stamp?.({ pool, templateHash: "hash-2", configDigest: "digest" }),
@@ -103,7 +103,7 @@ export function prove(name: string, make: () => Scene): void {
 
     for (const when of ["before", "after"] as const) {
       for (const then of ["dead", "alive"] as const) {
-        Deno.test(`${name}: ${verb} has the same result when it is retried after an interruption ${when} any request, with the process ${then}`, async () => {
+        Deno.test(`${name}: ${verb} has the same result when it is retried after an interruption ${when} each request in turn, with the process ${then}`, async () => {
           const whole = make();
           const requests = await requestsOf(act, whole);
           ok(requests > 0 || whole.idle?.includes(verb));

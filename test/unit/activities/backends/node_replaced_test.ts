@@ -48,7 +48,7 @@ const found = (kube: FakeKube, more: object = {}): Promise<Maker | null> =>
 const replaced = (kube: FakeKube): Promise<string> =>
   inActivity(() => ensureNodeReplaced(replacing(kube.client), { ...update, maker }));
 
-Deno.test("readMaker: finds the machine of a MachineDeployment by uid, and writes nothing", async () => {
+Deno.test("readMaker: finds the machine whose nodeRef has the UID of the node, and writes nothing", async () => {
   const kube = kubeWithNode();
   deepEqual(await found(kube), maker);
   deepEqual(await found(kube, { bootId: "boot-1" }), maker);
@@ -64,7 +64,7 @@ const nodesWithoutMachine: Record<string, (kube: FakeKube) => void> = {
   "has a machine that is being deleted": (kube) =>
     putMachine(kube, "pool-hash-1-a", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }),
   "has a machine without a set": (kube) => putMachine(kube, "pool-hash-1-a", { metadata: { ownerReferences: [] } }),
-  "has a machine of a later set": (kube) => {
+  "has a machine whose set was deleted and created again": (kube) => {
     const [set] = kube.all("machinesets");
     if (set) kube.put("machinesets", { ...set, metadata: { ...set.metadata, uid: "uid-of-another" } });
   },

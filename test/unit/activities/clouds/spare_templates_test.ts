@@ -6,7 +6,7 @@ const now = 100 * dayMs;
 const made = Array.from({ length: 14 }, (_, nth) => ({ id: `t${nth}`, since: nth * dayMs }));
 const none = new Set<string>();
 
-Deno.test("fault G11: spareTemplates chooses the oldest templates, but not the ten newest, used or recent templates", () => {
+Deno.test("fault G11: spareTemplates chooses the oldest templates, but none that is used, recent or among the ten newest", () => {
   deepEqual(spareTemplates(made.toReversed(), { used: none, now }), ["t0", "t1", "t2", "t3"]);
   deepEqual(spareTemplates(made, { used: new Set(["t1"]), now }), ["t0", "t2", "t3"]);
   deepEqual(spareTemplates(made.slice(0, 10), { used: none, now }), []);

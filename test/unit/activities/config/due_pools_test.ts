@@ -78,7 +78,7 @@ Deno.test("listDuePools: requests only the renewal of credentials after a cancel
   }
 });
 
-Deno.test("listDuePools: requests a whole publication for a pool after a rollback", async () => {
+Deno.test("listDuePools: requests a rollout, not only the renewal of credentials, for a pool after a rollback or after an abort that restored the last good template", async () => {
   const kube = new FakeKube();
   putPool(kube);
   const seen = await readDesired({ kube: kube.client, profileNamespace: "kube-system" }, pool);
@@ -89,7 +89,7 @@ Deno.test("listDuePools: requests a whole publication for a pool after a rollbac
   }
 });
 
-Deno.test("listDuePools: returns the versions that the rollout of a converged pool had read, and reads only Rollouts", async () => {
+Deno.test("listDuePools: returns `observed` and the spec hash of a converged pool from its Rollout, and reads only Rollouts", async () => {
   const kube = new FakeKube();
   const requests: string[] = [];
   kube.onRequest = (request) => void requests.push(request);

@@ -154,7 +154,7 @@ async function overtaken(by: Overtaker, nth: number): Promise<FakeKube | undefin
 }
 
 for (const by of ["own", "other"] as const) {
-  Deno.test(`publishConfig: writes nothing over a newer publication that its ${by} process made meanwhile`, async () => {
+  Deno.test(`publishConfig: process "own" writes nothing over a newer publication that process "${by}" made meanwhile`, async () => {
     for (let nth = 0;; nth++) {
       const kube = await overtaken(by, nth);
       if (!kube) return ok(nth > 8, `only ${nth} requests`);
@@ -163,7 +163,7 @@ for (const by of ["own", "other"] as const) {
     }
   });
 
-  Deno.test(`publishConfig: does not rely on a read that is older than a publication that its ${by} process made meanwhile`, async () => {
+  Deno.test(`publishConfig: process "own" does not rely on a read that is older than a publication that process "${by}" made meanwhile`, async () => {
     const scene = await processes();
     const late = roll(scene.own, "2", async () => {
       change(scene.kube, "3");

@@ -30,7 +30,7 @@ Deno.test("namesOf: ends the key in a hash when the name alone is too long for a
   match(key(`${"a".repeat(51)}.${"b".repeat(20)}`), /^a{51}-[0-9a-f]{10}$/);
 });
 
-Deno.test("namesOf: the names of two pools can collide, and ownership decides", async () => {
+Deno.test("namesOf: the names of two pools can collide, and claim refuses an object that the other pool owns", async () => {
   const one = { namespace: "b-c", name: "a" };
   const other = { namespace: "c", name: "a-b" };
   equal(namesOf(one).bootstrap, namesOf(other).bootstrap);

@@ -68,13 +68,13 @@ Deno.test("publishConfig: reads no artefact of a new pool, and not the Secret th
   deepEqual(revisions(kube), ["1", "1", "1", "1"]);
 });
 
-for (const what of ["gone", "another"]) {
-  Deno.test(`publishConfig: makes nothing for a new pool whose MachineDeployment is ${what} when it publishes`, async () => {
+for (const what of ["deleted", "replaced"]) {
+  Deno.test(`publishConfig: makes nothing for a new pool whose MachineDeployment is ${what} between the read and the publication`, async () => {
     const kube = await newPool();
     const { spec, metadata } = machineDeployment({ annotations: { [revisionKey]: "1" } });
     const between = (): void => {
       kube.remove("machinedeployments", "pool", "fleet");
-      if (what === "another") kube.put("machinedeployments", { spec, metadata: { ...metadata, uid: "another" } });
+      if (what === "replaced") kube.put("machinedeployments", { spec, metadata: { ...metadata, uid: "another" } });
     };
     await rejects(roll(kube, "1", between), { type: "GenerationStale", nonRetryable: true });
     deepEqual(made(kube), []);

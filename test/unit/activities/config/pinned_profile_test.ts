@@ -83,7 +83,7 @@ Deno.test("restoreLastGood: pins the good profile with its parents until the liv
   const pinned = await desiredOf(kube);
   equal(pinned.specHash, before.specHash);
   notEqual(pinned.change, bad.change);
-  equal(pinned.observed, bad.observed, "The controller must compute the same spec hash from the live profile");
+  equal(pinned.observed, bad.observed, "Expected no change, because `observed` depends on the live profile");
   putProfile(kube, { name: "base", bootstrap: "of a third base" });
   notEqual((await desiredOf(kube)).specHash, before.specHash);
   notEqual((await renderPool(publisher(kube), pool)).digest, good);
@@ -117,7 +117,7 @@ Deno.test("restoreLastGood: pins nothing while profile and settings are equal to
   equal(pinOf(kube), undefined);
 });
 
-Deno.test("restoreLastGood: pins the profile that the order names as bad, but not a profile that a user wrote after it", async () => {
+Deno.test("restoreLastGood: pins the last good profile while the profile that the order names as bad is desired, and pins nothing after a user has replaced the bad profile", async () => {
   const { kube, before } = await badProfile();
   const { specHash, templateHash } = await desiredOf(kube);
   const place = publisher(kube);

@@ -64,7 +64,7 @@ Deno.test("profileLine: follows parents only to the depth to which a profile can
   equal(line("a", "b", "a").length, 6);
 });
 
-Deno.test("lineState: returns the generation of a profile without parents, and names a missing parent", () => {
+Deno.test('lineState: returns the generation of a profile without parents, else all generations, with "none" for a missing parent', () => {
   equal(lineState([]), undefined);
   equal(lineState(line("a")), 4);
   equal(lineState(line("a", "b")), "4,4");

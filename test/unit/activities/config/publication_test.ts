@@ -77,7 +77,7 @@ Deno.test("publishConfig: writes an empty revision when the MachineDeployment ha
   deepEqual(annotationsOf(kube).map((each) => each["k8c.io/machine-deployment-revision"]), ["", "", "", ""]);
 });
 
-Deno.test("publishConfig: updates other annotations and a new profile version in place, and keeps credentials", async () => {
+Deno.test("publishConfig: only patches artefacts, and keeps credentials, after a change of the profile version or of an annotation that does not affect machines", async () => {
   const kube = await quietKube();
   const first = await publish(kube);
   const texts = secrets.map((name) => textOf(kube, name));

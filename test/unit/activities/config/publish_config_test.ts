@@ -201,7 +201,7 @@ Deno.test("publishConfig: keeps earlier bootstrap tokens while they are valid, a
   const former = tokens();
   for (const name of secrets) makeDue(kube, name);
   await publish(kube);
-  equal(tokens().length, 4, "Expected once a day");
+  equal(tokens().length, 4, "Expected only the first renewal of a day to delete expired tokens");
   for (const name of secrets) makeDue(kube, name, 1);
   kube.remove("secrets", tokens().find((name) => !former.includes(name)) ?? "", "kube-system");
   await publish(kube);
@@ -210,7 +210,7 @@ Deno.test("publishConfig: keeps earlier bootstrap tokens while they are valid, a
   ok(!tokens().includes("bootstrap-token-oldold"));
 });
 
-Deno.test("publishConfig: does not set the token label of Operating System Manager, which allows one token", async () => {
+Deno.test("publishConfig: does not set the token label of Operating System Manager, which fails if several tokens of a pool have the label", async () => {
   const kube = await plainKube();
   const osmLabel = "machinedeployment.k8s.io/name";
   const labelled = (): string[] =>

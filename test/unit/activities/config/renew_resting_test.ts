@@ -117,7 +117,7 @@ Deno.test("renewResting: records once the CA bundle of a pool whose last run has
   for (let nth = 0; nth < 2; nth++) await renew(scene);
   const [after, ...rest] = bundles() as { since: string; cas: string[] }[];
   deepEqual([after?.cas, rest], [before?.cas, []]);
-  ok((after?.since ?? "") >= begun, "Expected a bundle that only machines from now on surely have");
+  ok((after?.since ?? "") >= begun, "Expected the bundle to begin now, because older machines may lack its CAs");
 });
 
 Deno.test("renewResting: renews once, however often it runs, and a publication after that writes nothing", async () => {
@@ -141,7 +141,7 @@ Deno.test("renewResting: renews user-data with credentials at any position", asy
   equal(new Set(id).size, 1);
   deepEqual(await renew(scene), { ...first, news: "None" });
   makeDue(kube, provisioning);
-  equal((await renew(scene)).news, "Renewed", "Expected a renewal because of the token left behind");
+  equal((await renew(scene)).news, "Renewed", "Expected a renewal, because the provisioning Secret has a due token");
 });
 
 const differences: Record<string, (kube: FakeKube) => void> = {

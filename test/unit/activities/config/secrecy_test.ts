@@ -125,7 +125,7 @@ const failing: [Templating, string, RegExp][] = [
 ];
 
 for (const [templating, template, words] of failing) {
-  Deno.test(`publishConfig: shows no secret when a template fails over it: ${template}`, async () => {
+  Deno.test(`publishConfig: shows no secret when the error of a failing template contains secrets: ${template}`, async () => {
     const kube = await talkativeKube(templating, template);
     const { text, failed } = await seen(kube);
     equal(failed, true);

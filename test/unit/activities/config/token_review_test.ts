@@ -69,7 +69,7 @@ function withoutReviews(kube: FakeKube): void {
 }
 
 for (const change of [madeAnew, deleted, signedByAnother, moved]) {
-  Deno.test(`publishConfig: replaces a token when its account or cluster is ${change.name}, at the next revision and at the same revision`, async () => {
+  Deno.test(`publishConfig: replaces a token after a change of its account or cluster (${change.name}), at the next revision and at the same revision`, async () => {
     for (const [revision, news] of [["2", "Published"], ["1", "Renewed"]] as const) {
       const kube = await published();
       change(kube);

@@ -52,7 +52,7 @@ const cases: [string, Record<string, string>, string][] = [
     'its "tls.key" does not contain a PEM private key without a password',
   ],
   ["the key of another certificate", { "tls.key": other.keyPem }, 'its "tls.key" does not match its "tls.crt"'],
-  ["too much", { "tls.key": "k".repeat(100_001) }, 'its "tls.key" is too long'],
+  ["a key that is too long", { "tls.key": "k".repeat(100_001) }, 'its "tls.key" is too long'],
   [
     "endpoints without TLS",
     { endpoints: "http://e1.example:2379" },

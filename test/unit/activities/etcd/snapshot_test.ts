@@ -170,7 +170,7 @@ Deno.test("takeSnapshot: a slow receiver slows the member down, so the snapshot 
     const pieces = snapshotPieces({ endpoint, credentials });
     await pieces.next();
     let before = -1;
-    await eventually("it stands still", async () => {
+    await eventually("the member stops sending", async () => {
       if (sent === before) return true;
       before = sent;
       await pause(300);

@@ -67,7 +67,7 @@ Deno.test("surveyEtcd: uses the port of a member when its host is that of an end
   });
 });
 
-Deno.test("surveyEtcd: reports an endpoint that answers as a member of another etcd cluster, after a new start at the same address", async () => {
+Deno.test("surveyEtcd: reports an endpoint that answers as a member of another etcd cluster, such as a new cluster at the same address", async () => {
   const anew = { ...answers, "maintenance/status": { ...status, header: { ...header, cluster_id: "2" } } };
   await withFakeEtcd(answering(anew), async ({ endpoint, access }) => {
     const { members: [member], silence } = await surveyEtcd(access, [endpoint]);
@@ -92,7 +92,7 @@ Deno.test("surveyEtcd: returns the member list of one endpoint, and no leader, w
   });
 });
 
-Deno.test("surveyEtcd: reports as inconclusive that the alarms of etcd cannot be read", async () => {
+Deno.test("surveyEtcd: returns an inconclusive survey when the alarms of etcd cannot be read", async () => {
   const timeout = new Refused("etcdserver: request timed out", 14, 503);
   await withFakeEtcd(answering({ ...answers, "maintenance/alarm": timeout }), async ({ endpoint, access }) => {
     const { silence } = await surveyEtcd(access, [endpoint]);
@@ -114,7 +114,7 @@ const hostile: [string, Reply, RegExp][] = [
   ["a page", (_, response) => void response.end("<html>sesame</html>"), /responded HTTP 200/],
   ["a list", (_, response) => json(response, []), /did not send a valid etcd response/],
   [
-    "other types",
+    "values of wrong types",
     (_, response) => json(response, { header, members: "x", version: 3 }),
     /did not send a valid etcd response/,
   ],
@@ -128,8 +128,8 @@ const hostile: [string, Reply, RegExp][] = [
     (_, response) => json(response, listOf(...Array(65).fill(self))),
     /did not send a valid etcd response/,
   ],
-  ["too much", (_, response) => void response.end("x".repeat(1_100_000)), /sent a response of more than 1000000 bytes/],
-  ["a fault", (_, response) => json(response, { code: 2, message: `a\nb${"x".repeat(900)}` }, 500), /"a\?bx{197}"$/],
+  ["1.1 MB", (_, response) => void response.end("x".repeat(1_100_000)), /sent a response of more than 1000000 bytes/],
+  ["an error", (_, response) => json(response, { code: 2, message: `a\nb${"x".repeat(900)}` }, 500), /"a\?bx{197}"$/],
   ["a truncated answer", (_, response) => {
     response.writeHead(200, { "content-length": "100" }).write("{");
     setTimeout(() => response.destroy(), 50);
@@ -137,7 +137,7 @@ const hostile: [string, Reply, RegExp][] = [
 ];
 
 for (const [what, reply, silence] of hostile) {
-  Deno.test(`surveyEtcd: reports ${what} in a member list, and quotes only error messages of etcd`, async () => {
+  Deno.test(`surveyEtcd: reports a server that answers with ${what}, and quotes only error messages of etcd`, async () => {
     await withFakeEtcd(reply, async ({ endpoint, access, asked }) => {
       const survey = await surveyEtcd(access, [endpoint]);
       deepEqual([survey.members, survey.leader, survey.alarms], [[], "", []]);
@@ -156,7 +156,7 @@ Deno.test("surveyEtcd: stops when its activity is cancelled", async () => {
   });
 });
 
-Deno.test("surveyEtcd: calls no endpoint with an invalid address", async () => {
+Deno.test("surveyEtcd: refuses a list with an invalid endpoint, without endpoints or with more than 32, and calls none of its endpoints", async () => {
   await withFakeEtcd(answering(answers), async ({ access, endpoint, asked }) => {
     const many = Array.from({ length: 33 }, (_, at) => `https://10.0.0.${at}:2379`);
     for (const endpoints of [[], [endpoint, "http://127.0.0.1:2379"], ["https://u:p@127.0.0.1"], many]) {

@@ -9,7 +9,7 @@ import { ask, gate, kubeWithPool, later, readyPod } from "./gate_question.ts";
 const nodeReady: Check = { kind: "NodeCondition", type: "Ready", status: "True" };
 const podsReady: Check = { kind: "Pods", namespace: "apps", selector: "app=web", min: 1 };
 
-Deno.test("awaitGates: waits until all gates hold in the same read", async () => {
+Deno.test("awaitGates: waits until all gates pass in the same read", async () => {
   const kube = kubeWithPool();
   kube.put("nodes", node("node-a", { ready: false }));
   kube.put("pods", readyPod("web", { on: "node-a" }));
@@ -80,7 +80,10 @@ Deno.test("awaitGates: returns Inconclusive when the API server denies access", 
   match(verdict?.message ?? "", /HTTP 403, Forbidden/);
 });
 
-/** Answers after the API server was away for 650 s from the second read of the node on, with a gate of 600 s. */
+/**
+ * Returns the result of a gate with a timeout of 600 s, when the API server is unavailable for 650 s from the second
+ * read of the node on.
+ */
 async function afterOutage(isReady: boolean): Promise<GateVerdict[] | Unseen> {
   const kube = kubeWithPool();
   kube.put("nodes", node("node-a", { ready: false }));

@@ -26,7 +26,7 @@ const cases: [string, Placement, { key: string; value?: string; effect: string }
   ["affinity DoesNotExist", requiring(where("gpu", "DoesNotExist")), [], true],
   ["affinity Gt", requiring(where("cores", "Gt", "4")), [], true],
   ["affinity Lt", requiring(where("cores", "Lt", "4")), [], false],
-  ["one of two matching terms", requiring(where("gpu", "Exists"), where("os", "Exists")), [], true],
+  ["two terms, of which one matches", requiring(where("gpu", "Exists"), where("os", "Exists")), [], true],
   ["an empty term", requiring({}), [], false],
   [
     "a field selector with the node's name",
@@ -48,7 +48,7 @@ const cases: [string, Placement, { key: string; value?: string; effect: string }
   ], false],
   ["a toleration of every taint", { tolerations: [{ operator: "Exists" }] }, [dedicated], true],
   ["a cordoned node", {}, [{ key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" }], true],
-  ["a wish only", {}, [{ key: "slow", effect: "PreferNoSchedule" }], true],
+  ["a taint with PreferNoSchedule", {}, [{ key: "slow", effect: "PreferNoSchedule" }], true],
   [
     "a node whose network is unavailable",
     {},

@@ -1,6 +1,6 @@
 /**
- * Ostler reads a management cluster as if the pools were in it too: pools of other clusters, whose configs it contains,
- * do not count as deleted.
+ * A management cluster also contains configs of other clusters: the pools of those configs, which this cluster does not
+ * have, do not count as deleted pools.
  */
 import { deepEqual } from "node:assert/strict";
 import { clusterAnnotation } from "../../../../activities/config/identity.ts";

@@ -134,7 +134,7 @@ Deno.test("followed config: ends an open watch soon after its credentials were r
   deepEqual([events.length, ends], [2, [null]]);
 });
 
-Deno.test("followed config: names an unusable file without its content", async () => {
+Deno.test("followed config: the error for an unusable file has the path of the file, but nothing of its content", async () => {
   await using door = await Door.open();
   await door.write("", "token: secret");
   throws(() => loadKubeConfig(door.path), { message: /Failed to read kubeconfig ".*kubeconfig": / });

@@ -70,7 +70,8 @@ Deno.test("home: records the cluster of the pools in each config in the manageme
       ...[true, true, true, false],
     ],
   );
-  // A process for which the management cluster is its only cluster does not treat the config as its own either.
+  // A process whose only cluster is the management cluster does not treat a config that is marked for the cluster of
+  // the pools as its own.
   equal(await isOfThisCluster(management, await clusterMark(two)), false);
   await rejects(claimForCluster(two, 'config "north/p"', theirs), { type: "NameCollision" });
 });

@@ -83,7 +83,7 @@ Deno.test("Informer: keeps the last valid version of an object that became inval
   await eventually("a watch", () => api.watches(path) === 1);
   api.put(path, node("a", 7));
   api.put(path, node("b", "green"));
-  await eventually("the next one", () => watched.informer.get("b") === "green");
+  await eventually("node b", () => watched.informer.get("b") === "green");
   equal(watched.informer.get("a"), "red");
 });
 
@@ -105,7 +105,7 @@ Deno.test("Informer: ignores an object for which the schema throws, in a list an
   await eventually("a watch", () => api.watches(path) === 1);
   api.put(path, node("b", "black"));
   api.put(path, node("c", "green"));
-  await eventually("the next one", () => informer.get("c") === "green");
+  await eventually("node c", () => informer.get("c") === "green");
   stop.abort();
   const ignored = (name: string): string =>
     `Failed to read nodes "${name}": a field has an unexpected value; ignoring this version of the object`;
@@ -141,7 +141,7 @@ Deno.test("Informer: resumes from its resource version when a stream ends, and l
   await eventually("another stream", () => streams.opened.length === 2);
   deepEqual(streams.requests, ["list nodes "]);
   streams.end("nodes", Object.assign(new Error("HTTP 410"), { statusCode: 410 }));
-  await eventually("a third one", () => streams.opened.length === 3);
+  await eventually("a third stream", () => streams.opened.length === 3);
   deepEqual(streams.requests, ["list nodes ", "list nodes "]);
 });
 

@@ -68,7 +68,7 @@ interface Handler {
   onResponseEnd(): void;
 }
 
-/** A request to a fixed address that follows no redirect. */
+/** Returns a GET request whose dispatcher opens no connection, and passes the request's handler to `take` instead. */
 function requestBy(path: string, take: (handler: Handler) => void): RequestContext {
   const request = new RequestContext(`https://api.example${path}`, HttpMethod.GET);
   request.setDispatcher({ dispatch: (_: object, handler: Handler) => void take(handler) } as never);

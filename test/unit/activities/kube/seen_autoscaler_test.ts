@@ -23,7 +23,7 @@ function said(kube: FakeKube, autoscalerGroupName = "Workers-asg"): Promise<stri
 }
 
 for (const [form, status] of [["older", older], ["newer", newer]] as const) {
-  Deno.test(`fault G13: warns about a cluster-autoscaler without an AutoscalingStrategy, read from the ${form} form of its status`, async () => {
+  Deno.test(`fault G13: finds a cluster-autoscaler in the ${form} form of its status, and warns when no AutoscalingStrategy can pause it`, async () => {
     match(
       await said(kubeWith(status)),
       /^cluster-autoscaler manages group "Workers-asg", and no AutoscalingStrategy lets Ostler pause the autoscaler: /,

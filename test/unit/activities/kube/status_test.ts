@@ -43,7 +43,7 @@ Deno.test("fault E14 attempting: retries after the pause that the API server ask
   deepEqual(await Promise.all(asked.map(pauseOf)), [30_000, 60_000, undefined, undefined, undefined]);
 });
 
-Deno.test("fault E14 attempting: uses Retry-After of the API server only when it is longer than the pause of the retry policy", async () => {
+Deno.test("fault E14 attempting: leaves the pause to the retry policy for a Retry-After up to 15 s, and waits at least 30 s for a longer one", async () => {
   const pauses = await Promise.all(
     ["1", "15", "20"].map(async (after) =>
       (await sorted(new ApiException(429, "busy", "{}", { "retry-after": after }))).nextRetryDelay

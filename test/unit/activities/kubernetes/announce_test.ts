@@ -59,7 +59,7 @@ Deno.test("K23 ensureControlPlaneAnnounced: is retried until the kubelet runs th
   equal(announced(stage), "components-0");
 });
 
-Deno.test("ensureControlPlaneAnnounced: fails finally when the node was deleted, also if a new node has its name", async () => {
+Deno.test("ensureControlPlaneAnnounced: fails with a non-retryable error when the node was deleted, also if a new node has its name", async () => {
   const stage = new UpgradeStage();
   stage.runs(node, desired);
   await rejects(announce(stage, { uid: "other" }), moot);
@@ -96,7 +96,7 @@ function cordonOf({ kube }: UpgradeStage): [unknown, string | undefined] {
   return [found?.["spec"], found?.metadata.annotations?.["ostler.dev/cordoned-by"]];
 }
 
-Deno.test("K23 ensureControlPlaneUncordoned: removes only the cordon of the same upgrade and node, which no ScalingGroup's rollout removes", async () => {
+Deno.test("K23 ensureControlPlaneUncordoned: removes a cordon only for the upgrade that made it, and only from the node with that name and uid; no rollout of a ScalingGroup removes it", async () => {
   const stage = new UpgradeStage();
   const before = cordonOf(stage);
   await empty(stage);

@@ -87,7 +87,7 @@ Deno.test("checkUpgrade: reports an API server whose metrics cannot be read, unl
   deepEqual(await check(stage), []);
 });
 
-Deno.test("checkUpgrade: sends its credentials to no address that another EndpointSlice names", async () => {
+Deno.test("checkUpgrade: sends its credentials to no address of an EndpointSlice other than default/kubernetes", async () => {
   const stage = new UpgradeStage();
   serve(stage, "192.0.2.1", "192.0.2.2");
   const labels = { "kubernetes.io/service-name": "kubernetes" };

@@ -82,7 +82,7 @@ Deno.test("awaitUpgradeOrdered: its pod runs upgrade.sh, and gets verb, version,
   equal(new Hand({ kube: kubeWith().client, image }, hand).name, hand.name);
 });
 
-Deno.test("awaitUpgradeOrdered: fails finally, and creates no pod, if the version, the components or the node changed since the survey", async () => {
+Deno.test("awaitUpgradeOrdered: fails with a non-retryable error, and creates no pod, if the version, the components or the node changed since the survey", async () => {
   const others = [
     kubeWith(list, "v1.36.2"),
     kubeWith(`${list} `),
@@ -139,7 +139,7 @@ Deno.test("awaitUpgradeOrdered: refuses malformed arguments and components", asy
   await rejects(give(kubeWith(), {}, "registry.example/hands:1"), {
     type: "HandsMissing",
     message: 'Failed to start an upgrade step on node "cp-1": setting hands-image does not name an image by digest; ' +
-      "set it to the image of the hands",
+      "set it to the image of the pods that run commands on nodes",
   });
 });
 

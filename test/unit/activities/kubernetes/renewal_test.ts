@@ -117,7 +117,7 @@ Deno.test("surveyRenewal: returns each control plane with a certificate in the l
   });
 });
 
-Deno.test("surveyRenewal: ignores certificates of kubelets, of an etcd elsewhere, and of servers that could not be read", async () => {
+Deno.test("surveyRenewal: ignores certificates of kubelets, of an etcd outside the control planes, and of servers that could not be read", async () => {
   const scene = new Scene();
   const expired = record("Kubelet", "workers-2", scene.at(10250, "workers-2"));
   const elsewhere = record("Etcd", "workers-3", "workers-3:2379");

@@ -73,7 +73,7 @@ const troubles: Case[] = [
     /has invalid Kubernetes version "1\.36\.1"/,
     (stage) => stage.want("1.36.1"),
   ],
-  ["a candidate", "VersionInvalid", /v1\.37\.0-rc\.0/, (stage) => stage.want("v1.37.0-rc.0")],
+  ["a release candidate", "VersionInvalid", /v1\.37\.0-rc\.0/, (stage) => stage.want("v1.37.0-rc.0")],
   [
     "no ConfigMap",
     "ComponentsMissing",
@@ -88,7 +88,7 @@ const troubles: Case[] = [
   ],
   ["no JSON", "ComponentsInvalid", /is not a JSON list of components$/, (stage) => stage.want(desired, "[{")],
   ["no kubeadm", "ComponentsInvalid", /kubeadm is missing/, (stage) => stage.want(desired, kubeletOnly)],
-  ["no hash", "ComponentsInvalid", /the hash of kubelet is not "sha256:"/, (stage) => stage.want(desired, bare)],
+  ["a short hash", "ComponentsInvalid", /the hash of kubelet is not "sha256:"/, (stage) => stage.want(desired, bare)],
   [
     "no kubeadm-config",
     "NotKubeadm",

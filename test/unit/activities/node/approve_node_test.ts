@@ -96,8 +96,8 @@ Deno.test("approveNode: accepts the key usages of RSA keys, tokens without a poo
 });
 
 /**
- * Returns the same cluster, but the machine has another name than its node, as in clouds that name nodes themselves.
- * The cloud reports `address` as the internal DNS name of the machine.
+ * Returns a cluster like `cluster`, but the name of the machine is not that of its node, as in clouds that name nodes
+ * themselves. The cloud reports `address` as the internal DNS name of the machine.
  */
 function cloudNamed({ address = machine, ...more }: Change & { address?: string } = {}): FakeKube {
   const kube = cluster(more);
@@ -108,7 +108,7 @@ function cloudNamed({ address = machine, ...more }: Change & { address?: string 
   return kube;
 }
 
-Deno.test("fault S1: approves the node of a machine by the name that its cloud gave it, as AWS does", async () => {
+Deno.test("fault S1: approves a node whose name is not that of its machine, but the internal DNS name that the cloud reports for the machine", async () => {
   deepEqual(await judge(cloudNamed()), { is: "Approved" });
 });
 
@@ -172,14 +172,14 @@ const left: Record<string, [Change, RegExp]> = {
     { spec: { username: "system:serviceaccount:kube-system:joiner" } },
     /is not a bootstrap token/,
   ],
-  "for other usages": [{ spec: { usages: [...client, "server auth"] } }, /not a request for a kubelet/],
+  "that also has usage server auth": [{ spec: { usages: [...client, "server auth"] } }, /not a request for a kubelet/],
   "that cannot be read": [{ spec: { request: "aGVsbG8=" } }, /not a request for a kubelet/],
   "of a held machine": [{ machine: { annotations: held } }, /machine "ns\/pool-1f-x" is held/],
-  "of a machine that was never ordered": [{ machine: { finalizers: [] } }, /has no instance yet/],
+  "of a machine that has no instance yet": [{ machine: { finalizers: [] } }, /has no instance yet/],
   "of a machine that is being deleted": [{ machine: { deletionTimestamp: "2026-01-01T00:00:00Z" } }, /being deleted/],
   "of a machine that has its node": [{ nodeRef: machine }, /has a node/],
   "of a machine without an owner": [{ machine: { ownerReferences: [] } }, /no machine of Ostler is named "pool-1f-x"/],
-  "of a machine with the name of a set but another uid": [
+  "of a machine whose owner has the name of a set but another uid": [
     { machine: { ownerReferences: [{ kind: "MachineSet", name: set, uid: "uid-of-another" }] } },
     /no machine of Ostler is named "pool-1f-x"/,
   ],
@@ -187,7 +187,7 @@ const left: Record<string, [Change, RegExp]> = {
     { machine: { ownerReferences: [{ kind: "MachineSet", name: "pool-2e", uid: "uid-of-pool-2e" }] } },
     /no machine of Ostler is named "pool-1f-x"/,
   ],
-  "of a set with the name of a pool but another uid": [
+  "of a machine whose set has an owner with the name of a pool but another uid": [
     {
       before: (kube) => {
         const ownerReferences = [{ kind: "MachineDeployment", name: "pool", uid: "uid-of-another" }];
@@ -237,7 +237,7 @@ Deno.test("approveNode: keeps the concurrent write of another approver", async (
   deepEqual(approvalIn(kube), { conditions: [{ type: "Denied" }] });
 });
 
-Deno.test("approveNode: approves the name of a node that does not exist only once within 5 minutes, also when another process approved it", async () => {
+Deno.test("approveNode: approves a node name only once within 5 minutes while its node does not exist, also when another process approved it", async () => {
   const approvals = new RecentApprovals();
   const kube = cluster({});
   deepEqual(await judge(kube, "", approvals), { is: "Approved" });

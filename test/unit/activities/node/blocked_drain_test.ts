@@ -65,7 +65,7 @@ Deno.test("Drain: retries an eviction at the next read after the PodDisruptionBu
   deepEqual(await drain.look(603_000), { answer: { outcome: "Drained", evicted: 1 } });
 });
 
-Deno.test("awaitNodeDrained: reads when the budget of a blocked pod changes", async () => {
+Deno.test("awaitNodeDrained: retries the eviction of a blocked pod as soon as its PodDisruptionBudget changes", async () => {
   const { kube, evictions } = blocked();
   const asks = kube.onRequest;
   const streams = new FakeStreams(kube);
@@ -75,13 +75,13 @@ Deno.test("awaitNodeDrained: reads when the budget of a blocked pod changes", as
   await eventually("three evictions that were refused", () => evictions.length === 3);
   const begun = Date.now();
   kube.put("poddisruptionbudgets", budget(1) as never);
-  await eventually("one that was not", () => evictions.length === 4);
+  await eventually("an eviction that was not refused", () => evictions.length === 4);
   ok(Date.now() - begun < 1_500, `it took ${Date.now() - begun} ms`);
   kube.remove("nodes", "n");
   deepEqual(await wait, { outcome: "Drained", evicted: 1 });
 });
 
-Deno.test("Drain: does not read often for a refused pod that is terminating", async () => {
+Deno.test("Drain: does not read more often because of a terminating pod whose eviction was refused", async () => {
   const { kube } = blocked();
   const drain = new Drain(kube.client, task);
   await drain.look(0);

@@ -35,7 +35,7 @@ const states: [string, Record<string, unknown>, string][] = [
 ];
 
 for (const [what, status, words] of states) {
-  Deno.test(`certificateStateOf: reports when a certificate request ${what}`, async () => {
+  Deno.test(`certificateStateOf: reports that a certificate request ${what}`, async () => {
     const kube = new FakeKube();
     await put(kube, "csr-1", "host-a", { status });
     equal(await certificateStateOf(kube.client, ["a", "host-a"]), `certificate request "csr-1" ${words}`);
@@ -49,7 +49,7 @@ Deno.test("certificateStateOf: uses the newest request of the name", async () =>
   equal(await certificateStateOf(kube.client, ["a"]), 'certificate request "csr-new" is waiting for approval');
 });
 
-Deno.test("certificateStateOf: ignores a longer name, and another signer", async () => {
+Deno.test("certificateStateOf: ignores a request for a longer node name, and a request to another signer", async () => {
   const kube = new FakeKube();
   await put(kube, "csr-1", "a0", { by: "system:node:a0" });
   await put(kube, "csr-2", "a", { signerName: "kubernetes.io/kubelet-serving" });

@@ -59,7 +59,7 @@ Deno.test("ensureNodeCordoned, ensureNodeUncordoned: succeed when the node is de
   deepEqual(kube.writes, []);
 });
 
-Deno.test("ensureNodeCordoned: retries after a conflict", async () => {
+Deno.test("ensureNodeCordoned: is retried after a conflict", async () => {
   const kube = kubeWith();
   kube.onRequest = (request) => {
     if (request === "patch nodes n") kube.put("nodes", { ...node("n"), spec: { unschedulable: true } });

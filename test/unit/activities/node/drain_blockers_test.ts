@@ -140,7 +140,7 @@ Deno.test("Drain: distinguishes terminating pods of a NotReady node from slow on
   equal((await only(kube))?.why, "the node is not Ready, and the pod has not confirmed its termination");
 });
 
-Deno.test("Drain: names the finalizers, or the running containers, that keep a pod after its grace period", async () => {
+Deno.test("Drain: names the finalizers of a pod that remains after its grace period, and reports a pod without finalizers as still running", async () => {
   equal((await only(kubeWith({ metadata: ending }), overdue))?.why, "its finalizers remain: example.com/keep");
   const slow = kubeWith({ metadata: { ...ending, finalizers: [] } });
   equal((await only(slow, overdue))?.why, "its grace period ended at 2026-01-01T00:00:00.000Z, but it still runs");

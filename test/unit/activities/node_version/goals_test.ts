@@ -74,7 +74,12 @@ const records: [string, object, string, boolean][] = [
     "n",
     false,
   ],
-  ["FP6 found", { spec: { nodeName: "n", goal: "Join" }, status: { cspState: "Ready" } }, "n", true],
+  [
+    "FP6 is true for a PendingNode of the node with goal Join and a Ready instance",
+    { spec: { nodeName: "n", goal: "Join" }, status: { cspState: "Ready" } },
+    "n",
+    true,
+  ],
 ];
 
 for (const [what, record, node, wanted] of records) {

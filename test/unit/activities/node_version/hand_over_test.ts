@@ -31,7 +31,7 @@ Deno.test("K25 inheritanceOf: keeps roles, taints and annotations that the polic
   deepEqual(inheritanceOf(donor, { ...all, labels: false, taints: false, annotations: [] }), nothing);
 });
 
-Deno.test("handOver: copies labels, annotations and taints of the old node over those of the new node, keeps the others, and is idempotent", () => {
+Deno.test("handOver: copies labels, annotations and taints of the old node over those of the new node, keeps all others of the new node, and is idempotent", () => {
   const kept = {
     labels: { zone: "a", same: "s" },
     annotations: { team: "a" },

@@ -29,7 +29,7 @@ const cases: [string, Parameters<typeof pairingOf>[0], Partial<Pairing>][] = [
     { pairs: [{ donor: "o", heir: "x" }] },
   ],
   [
-    "P4 pairs one old node with each new node, the first ones by name",
+    "P4 pairs each new node with one old node, and takes old nodes in the order of their names",
     { ...noNodes, outdated: [node("o2"), node("o1")], mints: [mint("m")] },
     { pairs: [{ donor: "o1", heir: "m" }] },
   ],

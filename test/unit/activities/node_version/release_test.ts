@@ -1,4 +1,4 @@
-/** How groups of each stage follow a release that moves on, goes back or ends. */
+/** How groups of control planes or workers react when the released stage of a NodeVersion changes or is removed. */
 import { deepEqual, equal } from "node:assert/strict";
 import { readGroupWanted } from "../../../../activities/backends/scaling_group/boots.ts";
 import { hashOf } from "../../../../activities/node_version/version_release.ts";
@@ -7,8 +7,8 @@ import type { Desired, StageSurvey, VersionStage } from "../../../../workflows/c
 import { GroupInMemory, next, pool, version } from "../../../support/group_in_memory.ts";
 
 /**
- * Returns a group of control planes or workers that ran `version`, and boots `next` since `next` was released to its
- * stage.
+ * Returns a group of control planes or workers whose nodes run `version`, and whose new machines boot `next`, because
+ * `next` was released to the stage of the group.
  */
 async function begun(stage: VersionStage): Promise<GroupInMemory> {
   const group = new GroupInMemory({ role: stage === "ControlPlane" ? "ControlPlane" : "Worker" });
@@ -25,7 +25,7 @@ async function stageOf(group: GroupInMemory, stage: VersionStage): Promise<Stage
   return seen.stages[stage];
 }
 
-Deno.test("K23 release: a completed group of control planes stays complete when the workers are released, and when the release ends", async () => {
+Deno.test("K23 release: a completed group of control planes stays complete when stage Workers is released, and when the release ends", async () => {
   const group = await begun("ControlPlane");
   const status = { phase: "Converged", targetTemplateHash: hashOf(next) };
   group.kube.put("rollouts", { metadata: { namespace: pool.namespace, name: pool.name }, status });
@@ -36,10 +36,10 @@ Deno.test("K23 release: a completed group of control planes stays complete when 
     seen.add(observed);
     deepEqual([templateHash, (await stageOf(group, "ControlPlane")).done], [hashOf(next), 1], stage);
   }
-  equal(seen.size, 1, "Expected no change for its run");
+  equal(seen.size, 1, "Expected the same observed state for each release");
 });
 
-Deno.test("K23 release: workers whose rollout began continue when control planes are released again, and other workers do not begin", async () => {
+Deno.test("K23 release: workers whose rollout began continue when stage ControlPlane is released again, and other workers do not begin", async () => {
   const [group, other] = [await begun("Workers"), new GroupInMemory()];
   other.ask(version, { stage: "Workers", digest: hashOf(version) });
   await other.backend.boots?.publish({ pool, revision: "" });

@@ -66,12 +66,12 @@ Deno.test("survey: a ScalingGroup is not done before its annotations record the 
 });
 
 const standings: [what: string, status: object, atRest: number, moving: number, told: "halted" | "waiting" | ""][] = [
-  ["is rolled", { phase: "Rolling", reason: "Draining" }, 0, 1, ""],
+  ["has a rollout in progress, as moving", { phase: "Rolling", reason: "Draining" }, 0, 1, ""],
   ["halted", { phase: "Halted", reason: "SetAside" }, 1, 0, "halted"],
-  ["is paused", { phase: "Rolling", reason: "Paused" }, 1, 0, "halted"],
+  ["is paused, as halted", { phase: "Rolling", reason: "Paused" }, 1, 0, "halted"],
   ["waits for an approval, as halted", { phase: "Rolling", reason: "AwaitingApproval" }, 1, 0, "halted"],
   ["waits for its maintenance window, as waiting", { phase: "Rolling", reason: "OutsideWindow" }, 1, 0, "waiting"],
-  ["is mended", { phase: "Repairing", reason: "Repairing" }, 0, 0, ""],
+  ["repairs machines, as neither moving nor at rest", { phase: "Repairing", reason: "Repairing" }, 0, 0, ""],
 ];
 
 for (const [what, status, atRest, moving, told] of standings) {
@@ -248,7 +248,7 @@ Deno.test("survey: reports a group that is missing in the cloud, and a missing i
   equal((await look(group)).trouble?.reason, "ImageMissing");
 });
 
-Deno.test("survey: reports a Kubernetes later than the API server's, by its minor version", async () => {
+Deno.test("survey: reports a Kubernetes version whose minor version is later than that of the API server", async () => {
   const group = new GroupInMemory();
   const getCode = (): Promise<object> => Promise.resolve({ gitVersion: "v1.36.1" });
   Object.assign(group.client, { version: { getCode } });

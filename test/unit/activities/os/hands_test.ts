@@ -145,7 +145,7 @@ Deno.test("givenOrder: refuses arguments of an unexpected form", async () => {
   }
 });
 
-Deno.test("givenOrder: accepts only an image by digest", async () => {
+Deno.test("givenOrder: refuses an order when setting hands-image does not name an image by digest", async () => {
   for (const tag of ["", "registry.example/hands:1", "registry.example/hands@sha256:0"]) {
     const kube = kubeWithNode();
     const outcome = await give(kube, {}, tag);
@@ -262,7 +262,7 @@ Deno.test("givenOrder: waits for an API server that is down, however long, and r
   equal((await looks(kube, order(), ...steps.slice(3)) as OsOutcome).outcome, "Done");
 });
 
-Deno.test("givenOrder: extends the deadline by which the node must report by the time in which the API server could not be read", async () => {
+Deno.test("givenOrder: adds the time in which the API server could not be read to the deadline by which the node must report", async () => {
   const kube = kubeWithNode();
   match(String(await looks(kube, order(), ...anHourAway(kube, begun))), /^pod "\S+" is running$/);
   const outcome = await looks(kube, order(), ...anHourAway(kube, begun), [4200 * second]);

@@ -136,7 +136,7 @@ for (
       x509CertificateChain: { certificates: Array(9).fill({ rawBytes: "AAAA" }) },
     }],
     ["too many log entries", { certificate: { rawBytes: "AAAA" }, tlogEntries: Array(9).fill({}) }],
-    ["a certificate without an end", { certificate: { rawBytes: "A".repeat(100_000) } }],
+    ["an oversized certificate", { certificate: { rawBytes: "A".repeat(100_000) } }],
     ["a number as its verification material", 1],
   ] as const
 ) {

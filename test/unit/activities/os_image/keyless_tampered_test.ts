@@ -29,7 +29,7 @@ const tampered: [
     /no log entry with an inclusion promise/,
   ],
   [
-    "with no PEM",
+    "with an incomplete PEM as its certificate",
     (layer) => noted(layer, { [annotation.certificate]: "-----BEGIN CERTIFICATE-----\nA" }),
     /cannot be read/,
   ],

@@ -142,7 +142,7 @@ const refusals: Refusal[] = [
     const authority = await makeAuthority("tls", { by: root, purposes: ["1.3.6.1.5.5.7.3.1"] });
     return { authority, chain: [authority] };
   }, unchained),
-  changed("of an intermediate that its authority may not have", async ({ sigstore: { intermediate } }) => {
+  changed("of an intermediate below an authority with path length 0", async ({ sigstore: { intermediate } }) => {
     const authority = await makeAuthority("below", { by: intermediate });
     return { authority, chain: [authority, intermediate] };
   }, unchained),

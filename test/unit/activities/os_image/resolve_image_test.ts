@@ -24,7 +24,7 @@ function look(spec: object, attempt = 1): Promise<ImageLook> {
   return inActivity(() => resolveImage(kubeWith(spec).client, { object: { name: "a" } }), { attempt });
 }
 
-Deno.test("resolveImage: returns both digests, the creation time, and the observed generation", async () => {
+Deno.test("resolveImage: returns the digests of the image and of its index, the creation time, and the observed generation", async () => {
   await using registry = new FakeRegistry();
   const platforms = ["linux/arm64", "linux/amd64"];
   const { digest: indexDigest, manifests } = registry.put("v1", { content: "1", platforms, created });
@@ -100,7 +100,8 @@ for (
     ["user@quay.io/a:v1", undefined],
   ] as const
 ) {
-  Deno.test(`parseReference: reads ${text}`, () => deepEqual(parseReference(text), expected));
+  Deno.test(`parseReference: returns the parts of ${text}, or undefined if it is invalid`, () =>
+    deepEqual(parseReference(text), expected));
 }
 
 Deno.test("isLoopback: accepts only names and addresses that cannot be another machine", () => {

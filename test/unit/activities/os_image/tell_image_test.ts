@@ -111,7 +111,7 @@ Deno.test("readAcceptedImage: does not use the result of an older spec", async (
   deepEqual(acceptedImageOf("a", read(kube)), { state: "Accepted", image: "registry.example/os", digest: digestOf(1) });
 });
 
-Deno.test("ensureImageTold: retries after a conflict, and succeeds when the object is deleted", async () => {
+Deno.test("ensureImageTold: is retried after a conflict, and succeeds when the object is deleted", async () => {
   const kube = kubeWith();
   kube.onRequest = (request) => {
     if (request.startsWith("patch")) throw answer(409, "Conflict");

@@ -29,7 +29,7 @@ const climbs: [string, MachineOverrides, NodeFacts | undefined, string][] = [
   ["whose node is not Ready", { status: { addresses, nodeRef } }, { ...ready, ready: false }, "ready"],
   ["whose node takes no pods yet", {}, { ...ready, initialising: ["node.kubernetes.io/not-ready"] }, "ready"],
   ["that machine-controller has not seen Ready", { status: { addresses, nodeRef } }, ready, "ready"],
-  ["with another kubelet", {}, { ...ready, kubelet: "v1.36.1" }, "gates"],
+  ["whose kubelet version is not the desired one", {}, { ...ready, kubelet: "v1.36.1" }, "gates"],
 ];
 
 for (const [what, overrides, facts, rung] of climbs) {

@@ -15,7 +15,7 @@ function kubeWith(overrides: Parameters<typeof machine>[1]): FakeKube {
   return kube;
 }
 
-/** Reads once when the deadline has passed before the wait begins. */
+/** With a grace of 0 ms, a wait that begins after its deadline reads the machine once, and then times out. */
 const grace = 0;
 
 function wait(until = Date.now()): Parameters<typeof awaitMachineGone>[1] {
@@ -31,7 +31,7 @@ Deno.test("awaitMachineGone: ends when the machine is deleted", async () => {
   await inActivity(() => awaitMachineGone(kube.client, wait(Date.now() + 10_000)));
 });
 
-Deno.test("awaitMachineGone: times out with the remaining finalizers", async () => {
+Deno.test("awaitMachineGone: names the remaining finalizers when it times out", async () => {
   await rejects(inActivity(() => awaitMachineGone(kubeWith(leaving).client, wait(), grace)), {
     type: "MachineRemains",
     message: 'Timed out waiting for machine "a" to be deleted: finalizers remain: machine-delete-finalizer; ' +
@@ -52,8 +52,8 @@ Deno.test("awaitMachineGone: gives the controller time after an outage that last
 });
 
 /**
- * Returns a group whose cloud was asked `agoMs` milliseconds ago to terminate machine "workers-1", and waits for a
- * lifecycle hook.
+ * Returns a group whose cloud was asked `agoMs` milliseconds ago to terminate machine "workers-1". Since then the cloud
+ * has waited for a lifecycle hook.
  */
 async function waitingGroup(agoMs: number): Promise<GroupInMemory> {
   const group = new GroupInMemory();

@@ -21,7 +21,7 @@ function said(report: unknown): Promise<string | undefined> {
   return lastBootReport(reportingKube({ a: line }).client, pool, ["a"]);
 }
 
-Deno.test("lastBootReport: returns the text of a machine, with phase, step and time", async () => {
+Deno.test("lastBootReport: returns the last report of a machine as text, with phase, step and time", async () => {
   equal(
     await said(failed),
     `setup step "install packages" failed at 2026-11-21T09:00:00Z: apt-get gave 100`,
@@ -31,7 +31,7 @@ Deno.test("lastBootReport: returns the text of a machine, with phase, step and t
   equal(await lastBootReport(new FakeKube().client, pool, ["a"]), undefined);
 });
 
-Deno.test("lastBootReport: finds the report of a machine under the host name of its cloud", async () => {
+Deno.test("lastBootReport: finds the report of a machine under the host name that the cloud gave the machine", async () => {
   const kube = reportingKube({ "ip-10-0-0-1.example": JSON.stringify(failed) });
   match(await lastBootReport(kube.client, pool, ["a", "ip-10-0-0-1.example"]) ?? "", /apt-get gave 100/);
 });
@@ -39,8 +39,8 @@ Deno.test("lastBootReport: finds the report of a machine under the host name of 
 for (
   const [what, report] of Object.entries<unknown>({
     "is not JSON": "phase=setup",
-    "is another thing": ["setup"],
-    "names another phase": { ...failed, phase: "kernel" },
+    "is not a JSON object": ["setup"],
+    "names an unknown phase": { ...failed, phase: "kernel" },
     "has no step": { ...failed, step: undefined },
     "is longer than any machine writes": { ...failed, message: "x".repeat(10_000) },
   })

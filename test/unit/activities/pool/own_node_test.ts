@@ -49,14 +49,14 @@ function drain(
 }
 
 const foreign: [what: string, named: Named, type: string][] = [
-  ["a node of no machine", { machine: "a", node: "node-x" }, "MachineGone"],
-  ["the node of another machine", { machine: "a", node: "node-b" }, "MachineGone"],
-  ["the machine of another pool", { machine: "b", node: "node-b" }, "MachineGone"],
-  ["a node without its machine", { machine: "gone", node: "node-x" }, "MachineGone"],
+  ["a node that belongs to no machine", { machine: "a", node: "node-x" }, "MachineGone"],
+  ["a node that belongs to another machine than the named one", { machine: "a", node: "node-b" }, "MachineGone"],
+  ["the node of a machine of another pool", { machine: "b", node: "node-b" }, "MachineGone"],
+  ["a node if the named machine does not exist", { machine: "gone", node: "node-x" }, "MachineGone"],
   ["a control plane", { machine: "c", node: "node-c" }, "ControlPlaneRefused"],
-  ["a node that its NodePool does not select", { pool: nodePool, machine: "node-x", node: "node-x" }, "MachineGone"],
-  ["another node than that of a NodePool", { pool: nodePool, machine: "node-g", node: "node-x" }, "MachineGone"],
-  ["a control plane by a NodePool", { pool: nodePool, machine: "node-c", node: "node-c" }, "MachineGone"],
+  ["a node that the NodePool does not select", { pool: nodePool, machine: "node-x", node: "node-x" }, "MachineGone"],
+  ["a node that is not the NodePool's machine", { pool: nodePool, machine: "node-g", node: "node-x" }, "MachineGone"],
+  ["a control plane for a NodePool", { pool: nodePool, machine: "node-c", node: "node-c" }, "MachineGone"],
 ];
 
 for (const [what, named, type] of foreign) {

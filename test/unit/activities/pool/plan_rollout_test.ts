@@ -7,7 +7,7 @@ import { machine, node, pool, putPool } from "../../../support/machine_objects.t
 
 const names = Array.from({ length: 25 }, (_, nth) => `m-${String(nth).padStart(2, "0")}`);
 
-/** 25 machines of an earlier template; they joined within 60 s and were removed within 30 s. */
+/** Returns a pool of 25 machines with an old template; its Rollout records 60 s for a join and 30 s for a removal. */
 function rollingKube(): FakeKube {
   const kube = new FakeKube();
   putPool(kube, { spec: { replicas: names.length } });

@@ -62,7 +62,7 @@ Deno.test("readDesired: returns one replica when replicas is not set, as machine
 
 const surges: [unknown, number][] = [[undefined, 1], [null, 1], [0, 0], [2, 2], ["25%", 2], ["34%", 2], ["0%", 0]];
 for (const [maxSurge, surge] of surges) {
-  Deno.test(`readDesired: returns a surge of ${surge} for ${JSON.stringify(maxSurge)} of 5 machines`, async () => {
+  Deno.test(`readDesired: returns surge ${surge} for maxSurge ${JSON.stringify(maxSurge)} and 5 replicas`, async () => {
     const spec = { replicas: 5, strategy: { rollingUpdate: { maxSurge } } };
     equal((await desiredOf(kubeWith({ spec }))).surge, surge);
   });
@@ -78,7 +78,7 @@ Deno.test("readDesired: returns settled=false while no MachineSet has the desire
   deepEqual([settled, templateHash], [false, ""]);
 });
 
-Deno.test("readDesired: ignores the set of another MachineDeployment", async () => {
+Deno.test("readDesired: ignores the MachineSet of another MachineDeployment", async () => {
   const kube = kubeWith();
   const set = machineSet();
   kube.remove("machinesets", set.metadata.name, "fleet");

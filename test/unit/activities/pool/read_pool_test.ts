@@ -211,8 +211,8 @@ Deno.test("awaitPoolChanged: fails while the API server is unreachable, and trea
 });
 
 /**
- * Returns a pool that is scaled to zero, with watches as in a worker; `streams.requests` records the requests from
- * then on.
+ * Returns a pool that is scaled to zero, with up-to-date watches as in a worker; `streams.requests` has only the
+ * requests that are sent afterwards.
  */
 async function emptied(): Promise<{ kube: FakeKube; streams: FakeStreams }> {
   const kube = new FakeKube();

@@ -62,7 +62,7 @@ const machineMade: Record<string, FakeKube> = {
   "huge in its metadata": reportingKube({}, {}, { annotations: { bogus: "x".repeat(900_000) } }),
   "held by a finalizer": reportingKube({}, {}, { finalizers: ["example.com/bogus"] }),
   "owned by a missing object": reportingKube({}, {}, { ownerReferences: [{ kind: "Pod", name: "x", uid: "y" }] }),
-  "on its way out": reportingKube({}, {}, { finalizers: ["x/y"], deletionTimestamp: "2026-01-01T00:00:00Z" }),
+  "stuck in deletion": reportingKube({}, {}, { finalizers: ["x/y"], deletionTimestamp: "2026-01-01T00:00:00Z" }),
 };
 
 for (const [what, kube] of Object.entries(machineMade)) {

@@ -47,7 +47,7 @@ Deno.test("awaitReplacementJoined: marks the old machine for deletion, admits th
   }]);
 });
 
-Deno.test("awaitReplacementJoined: returns the time before a worker started the activity, so that it does not count for the join", async () => {
+Deno.test("awaitReplacementJoined: returns how long the activity waited for a worker, so that the join deadlines do not count this time", async () => {
   const kube = kubeWith();
   const verdict = await join(kube, { scheduledTimestampMs: Date.now() - 540_000 });
   ok("unseenMs" in verdict && verdict.unseenMs >= 540_000, JSON.stringify(verdict));

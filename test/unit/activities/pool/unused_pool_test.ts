@@ -1,4 +1,4 @@
-/** Tests that Ostler lists no machines of a pool that certainly never had one, except while it waits for a change. */
+/** Tests that Ostler does not list the machines of a pool that cannot have had any, except to wait for a change. */
 import type { Cluster } from "../../../../activities/cluster.ts";
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { poolWatchesOf } from "../../../../activities/backends/machine_controller/pool_watch.ts";
@@ -30,7 +30,7 @@ interface Shape {
   set?: { generation?: number; replicas?: number; revision?: string };
 }
 
-/** Returns a pool with its MachineSet and up-to-date watches; `requests` records the requests from then on. */
+/** Returns a pool with its MachineSet and up-to-date watches; `requests` has only requests that are sent afterwards. */
 async function poolOf({ generation = 2, replicas = 0, set = {} }: Shape): Promise<Scene> {
   const kube = await publishingKube();
   const deployment = machineDeployment({ metadata: { generation }, spec: { replicas } });

@@ -83,11 +83,11 @@ const waits: {
     change: (kube) => kube.put("nodes", node("node-a")),
   },
   ...[
-    { what: "of a machine", change: (kube: FakeKube) => kube.remove("machines", "a", "fleet") },
-    { what: "of a node", change: (kube: FakeKube) => kube.put("nodes", node("node-a", { ready: false })) },
-    { what: "of a new machine", change: (kube: FakeKube) => kube.put("machines", machine("b", { metadata: owned })) },
+    { what: "a machine is deleted", change: (kube: FakeKube) => kube.remove("machines", "a", "fleet") },
+    { what: "a node is not Ready", change: (kube: FakeKube) => kube.put("nodes", node("node-a", { ready: false })) },
+    { what: "a machine is added", change: (kube: FakeKube) => kube.put("machines", machine("b", { metadata: owned })) },
   ].map(({ what, change }) => ({
-    what: `awaitPoolChanged, told ${what},`,
+    what: `awaitPoolChanged (${what})`,
     kinds: 4,
     begin: async (kube: Cluster) => {
       // The MachineSet counts all Ready nodes, so the wait annotates no Machine to make machine-controller count again.
@@ -115,7 +115,7 @@ async function beginQuietly({ kinds, last, prepare = () => {}, begin }: typeof w
   return { kube: made.kube, wait };
 }
 
-/** The waits of all tests, begun together: all can be quiet at the same time, because each has its own scene. */
+/** The waits of all tests, begun concurrently; no wait disturbs another, because each has its own fake cluster. */
 let all: Promise<Waiting>[] | undefined;
 
 function beginAll(): Promise<Waiting>[] {
@@ -160,14 +160,14 @@ Deno.test("awaitPoolChanged: sends no requests when only another pool, or its no
   stop.abort();
 });
 
-Deno.test("woken waits: poll while the watch is broken, and stop polling when the watch works again", async () => {
+Deno.test("awaitMachineGone: polls while the watch is broken, and stops polling when the watch works again", async () => {
   const made = scene();
   const { kube, streams, client } = made;
   const wait = inActivity(() => awaitMachineGone(client, { pool, machine: "a", until }));
   await quiet(made, 1);
   streams.isDown = true;
   streams.end("machines", new DOMException("no event for too long", "TimeoutError"));
-  await eventually("a look", () => streams.requests.includes("get machines fleet/a"), { withinMs: 10_000 });
+  await eventually("a poll", () => streams.requests.includes("get machines fleet/a"), { withinMs: 10_000 });
   streams.isDown = false;
   await eventually("another watch", () => streams.opened.length === 2);
   await pause(600);
@@ -205,7 +205,7 @@ Deno.test("fault E12 awaitPoolChanged: does not go through the machines of the p
   await wait;
 });
 
-Deno.test("woken waits: poll when watch streams are unavailable", async () => {
+Deno.test("awaitMachineGone: polls when watch streams are unavailable", async () => {
   const { kube } = scene();
   let looks = 0;
   kube.onRequest = () => {

@@ -35,7 +35,7 @@ Deno.test("trustOf: after the old CA was removed from the bundle, a machine with
   deepEqual(trust(rotation, 5, b), { state: "Lacks", trustsOthers: true });
 });
 
-Deno.test("trustOf: a machine created before the first known bundle is Unknown, and lacks the CAs that were not in that bundle", () => {
+Deno.test("trustOf: a machine created before the first known bundle is Unknown if all bundles have every CA that machines must trust now, and otherwise Lacks", () => {
   deepEqual(trust([at(10, a, b)], 5, a, b), { state: "Unknown", trustsOthers: false });
   deepEqual(trust(rotation.slice(0, 2), 0, a, b), { state: "Lacks", trustsOthers: false });
   deepEqual(trust([], 5, a), { state: "Unknown", trustsOthers: false });
@@ -53,7 +53,7 @@ Deno.test("trustOf: counts a bundle only for machines created a minute later, be
   deepEqual(trust(bundles, 10 + 60 / 3600, a, b).state, "Trusts");
 });
 
-Deno.test("trustOf: a CA that only some files of a machine have counts as missing if it is a present CA, and as trusted if it is another CA", () => {
+Deno.test("trustOf: a CA that only some files of a machine have counts as missing if machines must trust that CA now, and otherwise as trusted", () => {
   const bundles = [{ ...at(1, b), partly: [a] }];
   deepEqual(trust(bundles, 5, b), { state: "Trusts", trustsOthers: true });
   deepEqual(trust(bundles, 5, a, b), { state: "Lacks", trustsOthers: false });
@@ -70,7 +70,7 @@ Deno.test("poolTrust: counts how many machines of a pool lack a CA, trust other 
   deepEqual(poolTrust([], created, []), { machines: 4, lacking: 0, unknown: 4, trustingOthers: 0 });
 });
 
-Deno.test("withBundle: appends a bundle only if its CAs differ, with no earlier time than the last bundle, and keeps the last ten", () => {
+Deno.test("withBundle: appends a bundle only if its CAs differ, dates it no earlier than the last bundle, and keeps the last ten bundles", () => {
   const known = [at(10, a)];
   equal(withBundle(known, { cas: [a] }, 11 * hour), undefined);
   deepEqual(withBundle(known, { cas: [a], partly: [c] }, 11 * hour)?.at(-1), { ...at(11, a), partly: [c] });

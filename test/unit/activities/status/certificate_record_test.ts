@@ -95,7 +95,7 @@ Deno.test("byUrgency: sorts by state, then by expiry, then by name", () => {
   deepEqual(sorted.map(({ of }) => of), ["d", "c", "a", "b", "y", "z"]);
 });
 
-Deno.test("standingOf: returns a message that fits into a condition and an Event for a hundred control planes", () => {
+Deno.test("standingOf: returns for 300 certificates a message below 2,500 characters that names four of them and counts the others", () => {
   const long = "n".repeat(253);
   const all = Array.from(
     { length: 300 },

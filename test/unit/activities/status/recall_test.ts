@@ -15,7 +15,7 @@ function kubeWith(status: unknown): FakeKube {
   return kube;
 }
 
-Deno.test("recall: returns nothing without a Rollout, or from one of an earlier version", async () => {
+Deno.test("recall: returns nothing when the Rollout is missing, or an earlier version of Ostler wrote it", async () => {
   deepEqual(await recall(new FakeKube().client, pool), nothing);
   deepEqual(await recall(kubeWith(undefined).client, pool), nothing);
   deepEqual(await recall(kubeWith({ phase: "Converged", paused: false, history: [] }).client, pool), nothing);

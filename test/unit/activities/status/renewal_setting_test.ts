@@ -15,7 +15,7 @@ function held({ setting, generation = 1, was }: Case): boolean {
 }
 
 const cases: [what: string, isHeld: boolean, given: Case][] = [
-  ["no wish", false, {}],
+  ["neither annotation nor cancellation", false, {}],
   ["a person set the annotation to Off", true, { setting: "Off" }],
   ["another value of the annotation", false, { setting: "again" }],
   ["a cancellation", true, { was: "" }],
@@ -26,7 +26,7 @@ const cases: [what: string, isHeld: boolean, given: Case][] = [
 ];
 
 for (const [what, isHeld, given] of cases) {
-  Deno.test(`isHeldBack: ${isHeld ? "holds" : "does not hold"} a renewal back after ${what}`, () =>
+  Deno.test(`isHeldBack: ${isHeld ? "holds" : "does not hold"} a renewal back (${what})`, () =>
     equal(held(given), isHeld));
 }
 

@@ -141,7 +141,7 @@ Deno.test("ensureRolloutReported: keeps only the last 50 waves when more waves a
   deepEqual([(await shown(80))[0], (await shown(80)).at(-1)], [31, 80]);
 });
 
-Deno.test("ensureRolloutReported: shortens a person's reason and the message to the longest texts that a Rollout shows", async () => {
+Deno.test("ensureRolloutReported: shortens a person's reason to 1,024 characters, and the message to 32,768 characters", async () => {
   const long = { ...request, reason: "x".repeat(100_000) };
   const status = await reported(newKube(), report({ paused: true, pausedBy: long, message: "y".repeat(100_000) }));
   deepEqual([(status["pausedBy"] as { reason: string }).reason.length, String(status["message"]).length], [
@@ -201,7 +201,7 @@ Deno.test("ensureRolloutReported: records no history entry when a rollout had no
   deepEqual([history?.length, kube.all("events").length], [1, 1]);
 });
 
-Deno.test("ensureRolloutReported: emits each Event once per cause, and again for another cause", async () => {
+Deno.test("ensureRolloutReported: emits each Event once per activity, even if the activity runs twice, and again for another activity", async () => {
   const kube = newKube();
   const events: PoolEvent[] = [{ type: "Warning", reason: "JoinDeadlineExceeded", message: "m".repeat(5000) }];
   await reported(kube, report(), { events });

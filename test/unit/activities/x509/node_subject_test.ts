@@ -39,7 +39,7 @@ const named = (name: string, tag = 0x13): [string, Value] => [commonName, [tag, 
 const worker = named("system:node:w-1");
 const plain = pemOf(subject(nodes, worker));
 
-Deno.test("nodeNameIn: reads the node of a request as the simulated kubelets make it", async () => {
+Deno.test("nodeNameIn: reads the node of a request that a simulated kubelet made", async () => {
   equal(nodeNameIn((await requestNodeCertificate("pool-5d8f.example")).request), "pool-5d8f.example");
 });
 
@@ -57,36 +57,36 @@ gKRbBLRdmw53iaVbAiEA+ZN9uPLBr1YXma4tWP+wMFC//8FNx5J+7hU6Ua8KvIo=
   equal(nodeNameIn(made), "w1");
 });
 
-Deno.test("nodeNameIn: accepts both string types, in any order, with or without empty attributes", () => {
+Deno.test("nodeNameIn: accepts PrintableString and UTF8String, name and organization in either order, and missing or empty attributes", () => {
   for (const one of [plain, pemOf(subject(named("system:node:w-1", 0x0c), nodes)), pemOf(subject(nodes, worker), [])]) {
     equal(nodeNameIn(one), "w-1");
   }
 });
 
 const others: Record<string, string> = {
-  "extensions for host names, or anything else": pemOf(subject(nodes, worker), [der(0xa0, der(0x30))]),
+  "attributes, which could ask for host names": pemOf(subject(nodes, worker), [der(0xa0, der(0x30))]),
   "more after its attributes": pemOf(subject(nodes, worker), [der(0xa0), der(0xa1)]),
   "a second organization": pemOf(subject(nodes, [organization, [0x13, "system:masters"]], worker)),
   "another organization": pemOf(subject([organization, [0x13, "system:masters"]], worker)),
   "no organization": pemOf(subject(worker)),
   "a second name": pemOf(subject(nodes, worker, named("system:node:w-2"))),
-  "two names in place of an organization": pemOf(subject(named("system:nodes"), worker)),
+  "a second name in place of the organization": pemOf(subject(named("system:nodes"), worker)),
   "two attributes in one set": pemOf(
     der(0x30, der(0x31, attribute(...nodes), attribute(...worker)), der(0x31, attribute(...worker))),
   ),
-  "a unit beside": pemOf(subject(nodes, worker, ["55040b", [0x13, "x"]])),
+  "an organizational unit": pemOf(subject(nodes, worker, ["55040b", [0x13, "x"]])),
   "a name that is not of a node": pemOf(subject(nodes, named("system:kube-scheduler"))),
   "an empty name": pemOf(subject(nodes, named("system:node:"))),
   "a name that no object may have": pemOf(subject(nodes, named("system:node:../w-1"))),
   "a name with a line break": pemOf(subject(nodes, named("system:node:w-1\n"))),
-  "a name longer than any": pemOf(subject(nodes, named(`system:node:${"a".repeat(254)}`))),
-  "ambiguous text": pemOf(subject(nodes, named("system:node:w-1", 0x1e))),
+  "a name longer than any valid name": pemOf(subject(nodes, named(`system:node:${"a".repeat(254)}`))),
+  "a name as BMPString, which parsers may read differently": pemOf(subject(nodes, named("system:node:w-1", 0x1e))),
   "something after its end": pem(
     Buffer.concat([Buffer.from(plain.replaceAll(/-----[^-]*-----/g, ""), "base64"), Buffer.of(5, 0)]),
   ),
   "a second block": plain + plain,
   "something before the block": `x\n${plain}`,
-  "no request in it": pem(Buffer.from("hello")),
+  "no request in its block": pem(Buffer.from("hello")),
   "no block": "hello",
 };
 

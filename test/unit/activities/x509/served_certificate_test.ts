@@ -33,7 +33,7 @@ Deno.test("readServed: reads the certificate of a server that accepts only clien
   const ca = (await CertificateAuthority.create("etcd")).certificatePem;
   const strict = { ...plain, ca, requestCert: true, rejectUnauthorized: true };
   await withTls(strict, async ({ port }) => deepEqual(await readServed({ host, port }), wanted));
-  // With TLS 1.2, such a server rejects a client without a certificate before its own certificate is known.
+  // With TLS 1.2, such a server rejects a client without a certificate before the server's certificate is known.
   await withTls({ ...strict, maxVersion: "TLSv1.2" }, async ({ port }) => {
     match(reasonOf(await readServed({ host, port })), /^the TLS handshake failed \([A-Z0-9_]+\)$/);
   });

@@ -31,7 +31,7 @@ Deno.test("completion: suggests the flags of a command, and the values of a flag
   assert.deepEqual(await suggested("completion", ""), ["bash", "zsh", "fish", ":4"]);
 });
 
-Deno.test("completion: suggests pools and machines of the namespace on the line", async () => {
+Deno.test("completion: suggests pools and machines in the namespace that the typed command selects", async () => {
   assert.deepEqual(await suggested("pause", "wor"), ["workers", "workers-gpu", ":4"]);
   assert.deepEqual(await suggested("pause", "--reason", "x", "ed"), ["edge", ":4"]);
   assert.deepEqual(await suggested("pause", "-n", "other", ""), [":4"]);
@@ -52,7 +52,7 @@ Deno.test("completion: prints nothing when the cluster is unreachable", async ()
   assert.deepEqual([code, out, err], [0, ":4\n", ""]);
 });
 
-Deno.test("ostler completion: prints a script for each shell, and refuses others", async () => {
+Deno.test("ostler completion: prints a script for bash, zsh and fish, and refuses other shells", async () => {
   for (const shell of ["bash", "zsh", "fish"]) {
     const { code, out } = await world().run(["completion", shell]);
     assert.equal(code, 0);

@@ -30,7 +30,7 @@ Deno.test("engine: finds the runs of the named cluster", async () => {
   deepEqual(asked, ["north/machine-deployment/fleet/pool", "machine-deployment/fleet/pool"]);
 });
 
-Deno.test("poolRow: has the name of the cluster, so that Ostler recognizes the holds of its own run", () => {
+Deno.test("poolRow: adds the cluster name to the pool, so that the CLI recognizes holds that Ostler set for this pool", () => {
   const deployment = { metadata: { ...pool, uid: "u", creationTimestamp: "2026-01-01T00:00:00Z" }, spec: {} };
   deepEqual(poolRow(deployment, undefined, "north")?.pool, { cluster: "north", ...pool });
   deepEqual(poolRow(deployment, undefined)?.pool, pool);

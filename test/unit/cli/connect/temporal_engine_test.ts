@@ -98,7 +98,7 @@ function startIn(request: unknown): unknown[] {
 }
 
 for (const name of ["pause", "resume", "retry"] as const) {
-  Deno.test(`engine: starts a run for ${name} with the task queue and the deadlines of the Schedule, for which it makes one request`, async () => {
+  Deno.test(`engine: starts a run for ${name} with the task queue and the deadlines of the Schedule, and reads the Schedule only once for two commands`, async () => {
     const busy = grpcStatus(9, "busy");
     const { engine, requests } = asked({ answers: [busy, busy], taskQueue: "of-another-shell" });
     await assert.rejects(engine.send({ ...order, name }), Refusal);

@@ -149,7 +149,7 @@ Deno.test("ostler adopt: reads a thousand pools with one request per page, and s
   }
 });
 
-Deno.test("ostler adopt: removes webhooks without a server before anything is taken over", async () => {
+Deno.test("ostler adopt: with --remove-leftovers, removes webhooks whose server is gone before it takes over pools", async () => {
   const world = await osmsCluster();
   const webhooks = [{ clientConfig: { service: { name: "operating-system-manager-webhook" } } }];
   const name = "operatingsystemmanager.k8c.io";
@@ -167,7 +167,7 @@ Deno.test("ostler adopt: removes webhooks without a server before anything is ta
   assert.match((await world.run(["adopt", "--remove-leftovers"])).out, /4 pools taken over/);
 });
 
-Deno.test("ostler adopt: stops before any write when the namespace of profiles differs", async () => {
+Deno.test("ostler adopt: stops before any write when --profile-namespace is not the namespace of the existing OperatingSystemConfigs", async () => {
   const world = new HandoverWorld();
   await world.osm.look();
   world.kube.writes.length = 0;

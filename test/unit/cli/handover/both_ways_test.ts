@@ -7,7 +7,11 @@ Deno.test.afterAll(() => closeTemplateEngines());
 
 function assertOsmWorks(world: HandoverWorld): void {
   assert.deepEqual(world.osm.errors, {});
-  assert.equal(world.text(namesOf(usual).bootstrap), `token ${world.getterToken}`, "made by Operating System Manager");
+  assert.equal(
+    world.text(namesOf(usual).bootstrap),
+    `token ${world.getterToken}`,
+    "Expected a Secret of Operating System Manager",
+  );
   for (const pool of world.pools) {
     const { config, bootstrap, provisioning, kubeletBootstrap } = namesOf(pool);
     // This is a config of Operating System Manager; in Ostler's config this field would have content with placeholders.

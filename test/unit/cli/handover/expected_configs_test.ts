@@ -91,7 +91,7 @@ Deno.test("fault P1: ostler adopt --dry-run names each pool that Ostler would re
   assert.match((await world.run(["adopt"])).out, /pools taken over$/m);
 });
 
-Deno.test("fault P1: ostler adopt --dry-run uses the settings of the Deployment that renders now, and prefers given flags", async () => {
+Deno.test("fault P1: ostler adopt --dry-run uses the settings of Operating System Manager's Deployment, and prefers given flags", async () => {
   const args = ["-node-http-proxy=http://proxy.test:3128", "-host-ca-bundle=/etc/ca/bundle.pem", "-pause-image=a/b:1"];
   const world = await osmsCluster(args);
   const step = ({ steps }: Told): string =>

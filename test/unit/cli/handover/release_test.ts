@@ -147,7 +147,7 @@ Deno.test("ostler release: refuses a running rollout, an unpublished revision, a
   assert.deepEqual(world.kube.writes, []);
 });
 
-Deno.test("ostler release: groups refused pools by reason, and after the first reasons names the rest together", async () => {
+Deno.test("ostler release: groups refused pools by reason, and names the pools of all reasons after the fifth together", async () => {
   const world = await ostlersCluster();
   const phases = ["Halted", "Rolling", "Halted", "Creating", "Repairing", "RollingBack", "Waiting", "Starting"];
   phases.forEach((phase, nth) => {
@@ -166,7 +166,7 @@ Deno.test("ostler release: groups refused pools by reason, and after the first r
   ) assert.ok(err.includes(said), err);
 });
 
-Deno.test("ostler release: names a pool whose profile only Ostler renders, and keeps what is published", async () => {
+Deno.test("ostler release: refuses a pool whose profile only Ostler renders, and with --unrenderable keeps its published Secrets", async () => {
   const world = new HandoverWorld();
   putProfile(world.kube, { name: "osp-own", version: "v3.0.0", bootstrap: "<%= it.token %>", provisioning: "x" });
   const annotations = { "k8c.io/operating-system-profile": "osp-own" };
@@ -187,7 +187,7 @@ Deno.test("ostler release: names a pool whose profile only Ostler renders, and k
   assert.equal(world.secret(bootstrap)?.["immutable"], true);
 });
 
-Deno.test("ostler release: requires the token with which machines of Operating System Manager download", async () => {
+Deno.test("ostler release: requires the token with which machines of Operating System Manager download their user-data", async () => {
   const world = await ostlersCluster();
   world.kube.remove("serviceaccounts", "cloud-init-getter", "cloud-init-settings");
   assert.match(
@@ -346,7 +346,7 @@ Deno.test("ostler release: stops without a change when the workflow of a pool ha
   assert.deepEqual([world.kube.writes, world.temporal.writes], [[], []]);
 });
 
-Deno.test("ostler release: stops before any write when configs exist in another namespace of profiles", async () => {
+Deno.test("ostler release: stops before any write when --profile-namespace is not the namespace of the OperatingSystemConfigs", async () => {
   const world = await ostlersCluster();
   const { code, err } = await world.run(["release", "--yes", "--profile-namespace=elsewhere"]);
   assert.equal(code, 1);
@@ -367,7 +367,7 @@ Deno.test("ostler release: does not terminate the run of a pool whose Rollout na
   assert.deepEqual([...world.temporal.runs], ["machine-deployment/fleet/pool"]);
 });
 
-Deno.test("ostler release: stops at a config of a pool in another namespace, even without Ostler's label", async () => {
+Deno.test("ostler release: stops when a pool's OperatingSystemConfig is not in the profile namespace, even without Ostler's label", async () => {
   const world = await ostlersCluster();
   const { config } = namesOf(usual);
   const found = world.kube.get("operatingsystemconfigs", config, "kube-system");
@@ -411,7 +411,7 @@ Deno.test("ostler release: works without Temporal when --without-temporal is giv
   assert.deepEqual(world.temporal.writes, []);
 });
 
-Deno.test("ostler release: removes the webhook configuration, whatever its name and cluster", async () => {
+Deno.test("ostler release: removes the configuration of Ostler's webhook, whether it calls a URL or a Service, and ostler adopt keeps it", async () => {
   const url = "https://webhook.example:9443/judge";
   const life = { from: new Date(), until: new Date(Date.now() + 60_000) };
   const { cert } = await makeAuthority({ commonName: "ostler-webhook-authority", ...life });
@@ -424,7 +424,7 @@ Deno.test("ostler release: removes the webhook configuration, whatever its name 
     assert.doesNotMatch(
       adopted.out,
       /webhookconfigurations/,
-      "Expected the webhook of Operating System Manager to stay",
+      "Expected ostler adopt to keep the webhook of Ostler",
     );
     assert.match(
       (await world.run(["release", "--dry-run"])).out,
@@ -519,7 +519,7 @@ for (const { title, rollout, workflowId } of otherKinds) {
   });
 }
 
-Deno.test("ostler release: also removes the Schedule that discovers scaling groups, unless its cluster is another one", async () => {
+Deno.test("ostler release: also removes the Schedule that discovers scaling groups, unless the Schedules belong to another cluster", async () => {
   const world = await ostlersCluster();
   const { schedules } = world.temporal;
   schedules.set("discover-scaling-groups", {});

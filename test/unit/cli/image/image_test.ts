@@ -64,7 +64,7 @@ Deno.test("ostler image show: removes control sequences from messages", async ()
   equal(out.includes("\x1b[2J"), false);
 });
 
-Deno.test("ostler image show: refuses an unknown name, with similar ones", async () => {
+Deno.test("ostler image show: refuses an unknown name, and suggests similar names", async () => {
   const { code, err } = await world().run(["image", "show", "goood"]);
   deepEqual([code, err], [1, 'Failed to find OSImage "goood": no such name; did you mean "good"?\n']);
 });

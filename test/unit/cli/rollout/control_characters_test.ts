@@ -66,13 +66,13 @@ function assertHarmless(said: string): void {
 }
 
 for (const args of commands) {
-  Deno.test(`ostler ${args.join(" ")}: prints no control characters of others`, async () => {
+  Deno.test(`ostler ${args.join(" ")}: prints no control characters from Events, statuses or workflow steps`, async () => {
     const { out, err } = await world().run(args);
     assertHarmless(out + err);
   });
 }
 
-Deno.test("ostler status -w: prints no control characters of others in the failure", async () => {
+Deno.test("ostler status -w: prints no control characters from the status in the failure message", async () => {
   const { code, err } = await world((over) => readyStatus({ ...over, phase: "Halted" })).run(["status", "-w", "pool"]);
   assert.equal(code, 1);
   assertHarmless(err);
@@ -103,7 +103,7 @@ Deno.test("ostler diff: prints no control characters of a template", async () =>
   assertHarmless(out);
 });
 
-Deno.test("ostler logs, status, explain, history: -o json has the texts of others whole", async () => {
+Deno.test("ostler logs, status, explain, history: -o json has the texts of Events, statuses and steps unchanged", async () => {
   for (const args of [["logs", "pool"], ["status", "pool"], ["explain", "fleet/pool"], ["history", "pool"]]) {
     const { out } = await world().run([...args, "-o", "json"]);
     const texts: string[] = [];

@@ -16,7 +16,7 @@ function world(status: object = rollingStatus()): FakeWorld {
   return made;
 }
 
-Deno.test("fault U1 explain: takes a pool by its namespace and name, with its phase, steps and Events", async () => {
+Deno.test("fault U1 explain: accepts the namespace and name of a pool, and shows its phase, steps and Events", async () => {
   for (const name of ["fleet/pool", "md/fleet/pool", "pool"]) {
     const { code, out, err } = await world().run(["explain", name]);
     assert.deepEqual([code, err], [0, ""], name);

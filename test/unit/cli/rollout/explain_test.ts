@@ -58,7 +58,7 @@ Deno.test("explain: shows that a NodePool also updates the machine's node, and m
   );
 });
 
-Deno.test("fault U7 explain: shows the taint for which a machine with a Ready node waits", async () => {
+Deno.test("fault U7 explain: shows the taint whose removal a machine with a Ready node waits for", async () => {
   const made = world(rollingStatus(), updated, "new-1");
   const spec = { taints: [{ key: "node.kubernetes.io/not-ready", effect: "NoSchedule" }] };
   made.kube.put("nodes", { ...node("node-new-1", { since: "2026-01-01T00:00:00Z" }), spec });
@@ -115,7 +115,7 @@ Deno.test("explain: shows what a held machine waits for: pause, block, soak, bud
   assert.match(await explained(world(rollingStatus(), held)), /The budget is used by 2 machines under way/);
 });
 
-Deno.test("explain: shows until when a quarantined change is held", async () => {
+Deno.test("explain: shows that a machine's change is quarantined, and for a held machine the command that retries the change", async () => {
   const quarantine = [{
     specHash: "s",
     templateHash: "hash-2",
@@ -249,7 +249,7 @@ Deno.test("explain: finds a machine by its node; for a missing name, reports tha
   assert.equal(code, 1);
   assert.match(
     err,
-    /has this name in namespace "fleet", and you are not allowed to read the others; did you mean "m-1"\?\n$/,
+    /has this name in namespace "fleet", and you are not allowed to read other namespaces; did you mean "m-1"\?\n$/,
   );
 });
 

@@ -104,7 +104,7 @@ Deno.test("ostler logs: refuses invalid flags before it prints anything", async 
   }
 });
 
-Deno.test("ostler logs -f: shows a running step again when it fails or ends after seconds, and no line twice", async () => {
+Deno.test("ostler logs -f: shows a running step again when it fails or ends after at least 1 s, and no line twice", async () => {
   const made = world();
   const [first, second, third] = ["r/5", "r/6", "r/7"].map((id) => ({
     ...{ at: start, id, kind: "step" as const, message: `Step ${id}` },

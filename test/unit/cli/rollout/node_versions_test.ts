@@ -65,7 +65,10 @@ Deno.test("ostler status: shows the NodeVersions of the listed groups, also as J
 
 const dayMs = 24 * 3_600_000;
 
-/** Returns a certificate that expires in `expires` days, and counts as ExpiresSoon in `soon` days. */
+/**
+ * Returns a certificate that expires in `expires` days, and counts as ExpiresSoon from `soon` days from now on; without
+ * `expires`, returns one that could not be read.
+ */
 function certificate(of: string, component: string, expires?: number, soon = 0): object {
   const at = (days: number): string => new Date(new FakeWorld().time + days * dayMs).toISOString();
   const times = expires === undefined

@@ -38,7 +38,7 @@ function world(): FakeWorld {
   return made;
 }
 
-Deno.test("ostler plan: shows machines in order, changes and duration, and writes nothing", async () => {
+Deno.test("ostler plan: shows the changes, the duration, and the machines in order of replacement; writes nothing", async () => {
   const made = world();
   const { code, out, err } = await made.run(["plan", "pool"]);
   assert.deepEqual([code, err, made.kube.writes, made.sent], [0, "", [], []]);
@@ -98,7 +98,7 @@ Deno.test("ostler plan -f: plans a MachineDeployment that is not applied yet aga
   assert.deepEqual(made.kube.writes, []);
 });
 
-Deno.test("ostler plan -f: replaces nothing for a new pool", async () => {
+Deno.test("ostler plan -f: shows that a new pool creates machines and replaces none", async () => {
   const made = new FakeWorld();
   const { out } = await inFile(machineDeployment(), (file) => made.run(["plan", "-f", file]));
   assert.match(out, /^fleet\/pool: 3 machines will be created, no machine is replaced$/m);

@@ -61,7 +61,7 @@ Deno.test("ostler pause: exits with 3 when the workflow does not answer, and wit
   assert.deepEqual([code, err], [4, "Failed to reach Temporal at there: refused\n"]);
 });
 
-/** A pool of cluster south, and `ostler` without that name. */
+/** Returns a world whose pool has the workflow of cluster "south"; `ostler` has no cluster name by default. */
 function ofSouth(): FakeWorld {
   return world(rollingStatus({ workflowId: "south/machine-deployment/fleet/pool" }));
 }
@@ -100,7 +100,7 @@ Deno.test("ostler abort: with --cluster, reaches the pool of that cluster, and r
   assert.match(err, /not "south\/machine-deployment\/fleet\/pool"; give --cluster ""\n$/);
 });
 
-Deno.test("ostler abort: believes the UID in the Schedule more than a Rollout, which has the previous name of a renamed cluster", async () => {
+Deno.test("ostler abort: identifies the cluster by the UID in the Schedule, not by the Rollout, which can still have a previous cluster name", async () => {
   const renamed = ofSouth();
   renamed.home = { ...renamed.home, owner: "This" };
   assert.equal((await renamed.run(["abort", "pool", "--yes"])).code, 0);
@@ -208,7 +208,7 @@ Deno.test("ostler abort: --wait exits with 0 when the rollout is aborted, and wi
   assert.deepEqual([code, slow.time], [3, start + 10_000]);
 });
 
-/** Twelve pools, two more than are called concurrently. */
+/** Twelve pools, two more than get a command concurrently. */
 function many(): FakeWorld {
   const made = new FakeWorld();
   for (let index = 10; index < 22; index++) made.putPool(rollingStatus(), { name: `p${index}` });

@@ -124,7 +124,7 @@ Deno.test("ostler status: shows the valid fields of a Rollout that has invalid f
   assert.match(out, /^under way {3}m /m);
 });
 
-Deno.test("ostler status: exits with 1 for a missing pool, with similar names and its namespace", async () => {
+Deno.test("ostler status: exits with 1 for a missing pool, and names similar pools, or the namespace that has a pool of that name", async () => {
   const made = world();
   const near = await made.run(["status", "pol"]);
   assert.deepEqual([near.code, near.out], [1, ""]);

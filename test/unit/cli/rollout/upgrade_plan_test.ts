@@ -90,7 +90,7 @@ Deno.test("ostler plan nodeversion/NAME: shows that an approved upgrade begins w
     lines.join("\n"),
     /^now {9}OutsideWindow: The maintenance windows of control plane "workers-2" are closed/m,
   );
-  assert.ok(lines.includes("snapshot    the policy keeps one before each control plane"), lines.join("\n"));
+  assert.ok(lines.includes("snapshot    the policy keeps one before each control plane upgrade"), lines.join("\n"));
   assert.ok(lines.includes("approve     approved"));
 });
 

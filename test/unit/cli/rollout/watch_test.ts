@@ -188,7 +188,7 @@ Deno.test("ostler status -w: refuses a NodeVersion, and names the command that w
   assert.match(err, /`kubectl wait --for=condition=Ready nodeversion\/v`/);
 });
 
-/** A world with a converged ScalingGroup that follows a NodeVersion with this image. */
+/** Returns a world with a ScalingGroup that follows a NodeVersion with this image; `put` writes the group's Rollout. */
 function groupWorld(image: string): { world: FakeWorld; put(status: object): void } {
   const world = new FakeWorld();
   const at = { uid: "u", creationTimestamp: new Date(0).toISOString(), generation: 1 };

@@ -142,7 +142,7 @@ Deno.test("ostler setup: checks the webhook's permissions in the management clus
   const ofPools = [...asked.worker].filter((each) => /operatingsystem(profile|config)s|validating|leases/.test(each));
   assert.deepEqual(ofPools, []);
   assert.ok(asked.management.has("update secrets north-system ostler-webhook-authority"));
-  // In the worker cluster the webhook has no permissions, and needs none.
+  // In the worker cluster the webhook needs no permissions while MutatingAdmissionPolicies can hold new machines.
   world.kube.mayDo = (user) => !user.endsWith(":ostler-webhook");
   assert.match(
     (await setUp(world, ...given)).out,

@@ -34,7 +34,7 @@ Deno.test("range: returns both ends, one number when both are almost equal, and 
   assert.equal(range(null), "not known yet");
 });
 
-Deno.test("parseDuration: reads units in their order and refuses anything else", () => {
+Deno.test("parseDuration: accepts 0, and whole numbers with units in descending order; refuses any other text", () => {
   assert.equal(parseDuration("90s"), 90_000);
   assert.equal(parseDuration("1h30m"), 5_400_000);
   assert.equal(parseDuration("2d"), 172_800_000);

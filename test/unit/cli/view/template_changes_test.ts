@@ -30,7 +30,7 @@ Deno.test("templateChanges: hides possible credentials, by path or by content", 
   for (const { path, after } of changes) assert.equal(after, "<hidden>", path);
 });
 
-Deno.test("templateChanges: shows references to secrets, public keys and taints", () => {
+Deno.test("templateChanges: shows public keys, taints, and references to Secrets", () => {
   const ref = { secretKeyRef: { namespace: "ns", name: "cloud", key: "token" } };
   const after = template({ token: ref }, { sshPublicKeys: ["ssh-ed25519 AAAA"] });
   const changes = templateChanges(template({}), {

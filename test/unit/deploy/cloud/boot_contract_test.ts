@@ -43,7 +43,7 @@ const brokenBootstraps: Record<string, [changed: Files, rest: Record<string, unk
     {},
     /API_SERVER "http:\/\/a" is not an https address/,
   ],
-  "no secret name": [
+  "user-data without a Secret name": [
     { "/etc/ostler/boot.env": { content: `API_SERVER="https://a"\nSECRET_NAMESPACE="a"\nSECRET_NAME=""\n` } },
     {},
     /"\/etc\/ostler\/boot.env": it does not set SECRET_NAME/,
@@ -55,10 +55,10 @@ const brokenBootstraps: Record<string, [changed: Files, rest: Record<string, unk
     /token": mode "644" allows others to read it/,
   ],
   "a script that cannot run": [{ "/opt/bin/bootstrap": { content: "x" } }, {}, /bootstrap": it is not executable/],
-  "no unit": [{ "/etc/systemd/system/bootstrap.service": undefined }, {}, /no systemd unit runs it/],
-  "no start": [{}, { runcmd: [] }, /runcmd does not start unit "bootstrap.service"/],
-  "no hostname": [{}, { hostname: undefined }, /it sets no hostname/],
-  "a placeholder left": [{}, { hostname: "<MACHINE_NAME>" }, /hostname "<MACHINE_NAME>" is not a DNS name/],
+  "a script without a unit": [{ "/etc/systemd/system/bootstrap.service": undefined }, {}, /no systemd unit runs it/],
+  "a runcmd that does not start the unit": [{}, { runcmd: [] }, /runcmd does not start unit "bootstrap.service"/],
+  "user-data without a hostname": [{}, { hostname: undefined }, /it sets no hostname/],
+  "a placeholder as hostname": [{}, { hostname: "<MACHINE_NAME>" }, /hostname "<MACHINE_NAME>" is not a DNS name/],
 };
 
 for (const [what, [changed, rest, reason]] of Object.entries(brokenBootstraps)) {
@@ -98,7 +98,7 @@ for (const path of neededFiles) {
 const brokenProvisionings: Record<string, [changed: Files, reason: RegExp]> = {
   "a setup script nothing runs": [{ "/etc/systemd/system/setup.service": undefined }, /setup": no systemd unit/],
   "another CA": [{ "/etc/kubernetes/pki/ca.crt": { content: otherCa } }, /pki\/ca.crt": it differs from/],
-  "a kubelet without its config": [
+  "a kubelet without its flags": [
     { "/etc/systemd/system/kubelet.service": { content: "[Service]\nExecStart=/opt/bin/kubelet\n" } },
     /flag --bootstrap-kubeconfig is not "\/etc\/kubernetes\/bootstrap-kubelet.conf"/,
   ],

@@ -38,12 +38,12 @@ Deno.test("readBootstrapKubeconfig: accepts a kubeconfig with server, CA and tok
 const refused: Record<string, [text: string, reason: RegExp]> = {
   "text that does not parse": ["a: [t0ken", /: it cannot be parsed$/],
   "plain http": [kubeconfig({ ...cluster, server: "http://a" }, { token: "t" }), /it names no https server/],
-  "no CA": [kubeconfig({ server: "https://a" }, { token: "t" }), /it has no certificate authority/],
-  "TLS unverified": [
+  "a kubeconfig without a CA": [kubeconfig({ server: "https://a" }, { token: "t" }), /it has no certificate authority/],
+  "a kubeconfig that skips TLS verification": [
     kubeconfig({ ...cluster, "insecure-skip-tls-verify": true }, { token: "t" }),
     /it has no certificate authority/,
   ],
-  "no token": [kubeconfig(cluster, {}), /it has no token/],
+  "a kubeconfig without a token": [kubeconfig(cluster, {}), /it has no token/],
 };
 
 for (const [what, [text, reason]] of Object.entries(refused)) {

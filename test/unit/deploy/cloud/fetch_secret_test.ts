@@ -12,7 +12,7 @@ function serveSecret(request: IncomingMessage, response: ServerResponse): void {
   response.end(JSON.stringify({ data: { "cloud-config": base64("content"), note: "private" } }));
 }
 
-Deno.test("fetchSecret: reads the key of a Secret with a token, from a server of the pinned CA", async () => {
+Deno.test("fetchSecret: returns the value of a Secret's key from a server of the pinned CA that accepts the token", async () => {
   await using server = await startTlsServer(serveSecret);
   const access = { server: server.url, ca: server.ca, token: "right" };
   assert.equal(await fetchSecret(access, secret, "cloud-config"), "content");

@@ -16,7 +16,7 @@ function records(): { kept: Map<string, unknown>; connection: Connection } {
   return { kept, connection: { custom } as unknown as Connection };
 }
 
-Deno.test("JoinService: lets one control plane join at a time, also if it asks twice, and worker nodes concurrently", async () => {
+Deno.test("JoinService: lets one control plane join at a time, accepts its repeated request, and lets worker nodes join concurrently", async () => {
   const { kept, connection } = records();
   const service = new JoinService({ connection, ticketMs: 1_000, signal: new AbortController().signal });
   await service.takeTurn("control-1", "components-1");

@@ -40,7 +40,7 @@ Deno.test("placePod: chooses no node for a pod with anti-affinity while every no
   assert.equal(placePod(alone, [node("a"), node("b")], counts), "b");
 });
 
-Deno.test("kinOf: returns pods of the namespace that match the spread's labels and are not being deleted", () => {
+Deno.test("kinOf: returns the pods that a pod's topology spread over nodes selects in its namespace, except pods that are being deleted", () => {
   const named = (name: string, metadata: V1Pod["metadata"] = {}): V1Pod => ({
     metadata: { namespace: "n", labels: { app: "a", name }, ...metadata },
   });

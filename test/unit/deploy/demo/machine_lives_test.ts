@@ -30,7 +30,7 @@ Deno.test("MachineLives: lists machines by the time at which their instance was 
   assert.equal(told.list()[2]?.orderedAt, undefined);
 });
 
-Deno.test("MachineLives: records no order and no deletion for a pending machine that is deleted", () => {
+Deno.test("MachineLives: records neither orderedAt nor goneAt for a pending machine that is deleted", () => {
   const told = lives();
   told.see("machines", new Map([["paper", false]]));
   told.see("machines", new Map());

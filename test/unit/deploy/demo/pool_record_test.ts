@@ -46,7 +46,7 @@ Deno.test("PoolRecord: reports at arm() the nodes and Secrets that are missing a
   assert.deepEqual(record.report([], 0).violations.map(({ property }) => property), ["readyNodes", "secrets"]);
 });
 
-Deno.test("PoolRecord: reports a node that is no longer Ready once, with time and names, however many events follow", () => {
+Deno.test("PoolRecord: reports only once, with time and names, that a node is no longer Ready, however many events follow", () => {
   const record = convergedRecord();
   record.arm();
   record.see("nodes", new Map([["a", true], ["b", false]]));

@@ -1,6 +1,6 @@
 /**
- * The manifests have the scripts of hands, which are the pods that carry out orders on nodes; `GOLDEN=update` writes
- * them anew.
+ * The manifests have the scripts of hands, which are the pods that carry out orders on nodes; `GOLDEN=update` rewrites
+ * scripts.yaml.
  */
 import { deepEqual, equal, ok } from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";

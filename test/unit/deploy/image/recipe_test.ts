@@ -42,7 +42,7 @@ for (const name of ["controller", "worker", "webhook"]) {
   });
 }
 
-Deno.test('image: starts the argument "all" with the permissions of the worker, and any other argument as a command of ostler', async () => {
+Deno.test('image: runs workers/all.ts for the argument "all", with the permissions of the worker, and ostler for arguments that name no process', async () => {
   const [all, worker, setup] = await Promise.all([runs("all"), runs("worker"), runs("setup", "--dry-run")]);
   deepEqual(allowances(all), allowances(worker));
   equal(all.at(-1), "/opt/ostler/workers/all.ts");

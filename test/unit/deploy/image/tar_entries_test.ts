@@ -39,7 +39,7 @@ function listing(bytes: Buffer): string {
 }
 
 for (const format of ["gnu", "pax"]) {
-  Deno.test(`withLawfulTimes: makes layers that differ only in later times equal, by setting those times to the limit (${format})`, async () => {
+  Deno.test(`withLawfulTimes: makes layers equal that differ only in times after the limit, by setting those times to the limit (${format})`, async () => {
     const [one, other] = await Promise.all([archiveOf(latest + 10, format), archiveOf(latest + 9_000, format)]);
     const [steadyOne, steadyOther] = await Promise.all([steady(one), steady(other, 4096)]);
     equal(one.equals(other), false);

@@ -23,7 +23,7 @@ function dial({ address }: TemporalFront, { caPem, certificatePem, keyPem }: Acc
   return socket;
 }
 
-/** Returns whether a client with this access is accepted. */
+/** Returns whether the client of this socket gets an answer before its connection ends. */
 async function isHeard(socket: TLSSocket): Promise<boolean> {
   socket.write("a");
   return await Promise.race([

@@ -9,7 +9,7 @@ Deno.test("TlsDoor.close: does not wait for a client that never completes the ha
   const ended = once(caller, "close");
   await once(caller, "connect");
   const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new Error("It is still open")), 10_000);
+  const timer = setTimeout(() => late.reject(new Error("The door or its connection is still open")), 10_000);
   await Promise.race([Promise.all([door.close(), ended]), late.promise]);
   clearTimeout(timer);
 });

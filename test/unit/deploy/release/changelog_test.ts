@@ -22,7 +22,7 @@ Deno.test("entryOf: returns the text below a version's heading, up to the next h
   deepEqual(entryOf(text, "1.0.0"), { date: "2026-11-01", notes: "- the first" });
 });
 
-Deno.test("entryOf: returns the Unreleased entry, without a date, when the version has none", () => {
+Deno.test("entryOf: returns the Unreleased entry, without a date, for a version that has no entry", () => {
   deepEqual(entryOf(text, "1.2.0"), { date: undefined, notes: "- to come" });
   equal(entryOf("# Changelog\n", "1.2.0"), undefined);
 });

@@ -8,7 +8,7 @@ import { writeProvenance } from "../../../../deploy/release/provenance.ts";
 const source = { version: "1.2.3", commit: "c".repeat(40), time: 0, isChanged: false };
 const [pinned, own] = ["a".repeat(64), "b".repeat(64)];
 
-/** The dependencies that the statement names, without source and Deno. */
+/** The dependencies that the statement names, without source, deno.lock and Deno. */
 async function stated(bases: readonly BaseImage[]): Promise<unknown[]> {
   const folder = await mkdtemp(join(tmpdir(), "provenance-"));
   try {

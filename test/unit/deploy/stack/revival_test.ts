@@ -34,7 +34,7 @@ interface Given {
   clock: { ms: number };
 }
 
-/** A revival by a clock that advances only during its pauses. */
+/** Returns a Revival of the process with a fake clock: a pause advances the clock at once, then calls `duringRest`. */
 function given(process: FakeProcess, duringRest: () => void = () => {}): Given {
   const [said, rests, ends]: [string[], number[], Error[]] = [[], [], []];
   const lifetime = new AbortController();

@@ -81,7 +81,7 @@ const naming = `${anyVersion}\n` +
   `write() { echo "#!/bin/sh\n# $GOOS $CGO_ENABLED [$tags] $2" > $1; /bin/chmod +x $1; }\n` +
   `case $out in */) for path in $paths; do write $out\${path##*/} $path; done;; *) write $out \${paths:-.};; esac`;
 
-Deno.test("resolveTools: gives each of several binaries its name, and builds the programs of machines for Linux", async () => {
+Deno.test("resolveTools: gives each of several binaries its name, and builds the programs that run on machines for Linux", async () => {
   await using sandbox = new ToolSandbox();
   await sandbox.script("bin/go", naming);
   const tools = await resolveTools(["cni-ptp", "cni-host-local"], { env: sandbox.env });

@@ -49,7 +49,7 @@ Deno.test("findTool: never uses machine-controller from PATH", async () => {
   assert.deepEqual(await findTool("machine-controller", { env: sandbox.env }), { detail: "" });
 });
 
-Deno.test("findTool: finds the programs of machines only by their OSTLER_TOOL_ variable, and never on PATH", async () => {
+Deno.test("findTool: finds the programs that run on machines only by their OSTLER_TOOL_ variable, and never on PATH", async () => {
   await using sandbox = new ToolSandbox();
   for (const tool of machineToolNames) {
     for (const folder of ["bin", "assets"]) await sandbox.script(`${folder}/${tool}`, "echo 'Kubernetes v1.36.1'");

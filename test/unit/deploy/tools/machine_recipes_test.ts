@@ -19,7 +19,7 @@ Deno.test("recipes: build each kubelet from its own release and set its version"
   }
 });
 
-Deno.test("recipes: target Linux only for programs of machines", () => {
+Deno.test("recipes: target Linux only for programs that run on machines", () => {
   for (const tool of machineToolNames) assert.equal(recipes[tool].target, "linux", tool);
   for (const tool of stackToolNames) assert.equal(recipes[tool].target, undefined, tool);
 });

@@ -66,7 +66,7 @@ Deno.test("Balancer: forwards to ready servers, and not to unready or removed on
   two.isReady = true;
   await soon("both again", async () => assert.equal(await askedBy(balancer.port, 4), "one,two"));
   addresses.shift();
-  assert.equal(await askedBy(balancer.port, 4), "two", "at once");
+  assert.equal(await askedBy(balancer.port, 4), "two", "Expected no further request to the removed server");
 });
 
 Deno.test("Balancer: closes the connections of a removed server", async () => {

@@ -183,7 +183,7 @@ Deno.test("admitProfile: cancels a trial during a rendering, and admits the prof
 
 const engineStories: [string, Record<string, unknown>, RegExp][] = [
   ["an unknown field", { data: "one\n{{ .Nonsense }}\n" }, /"\/opt\/setup".*:2:.*Nonsense/],
-  ["an unknown field behind a proxy", { data: "{{ if .HTTPProxy }}\n{{ .Nonsense }}{{ end }}" }, /:2:.*Nonsense/],
+  ["an unknown field if a proxy is set", { data: "{{ if .HTTPProxy }}\n{{ .Nonsense }}{{ end }}" }, /:2:.*Nonsense/],
   ["an unknown function", { data: "\n\n{{ frobnicate }}" }, /:3:.*frobnicate/],
   ["an open block", { data: "{{ if true }}" }, /"\/opt\/setup".*:1:/],
   ["Eta that reads a missing value", { data: "\n<%= it.nonsense %>", templating: "eta" }, /line 2.*nonsense/],

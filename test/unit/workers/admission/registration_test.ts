@@ -75,7 +75,7 @@ Deno.test("endpointOf: outside of the cluster returns the URL of the webhook, an
   deepEqual(["https://10.0.0.7:9443/x", "https://10.0.0.7:94431/x"].map((url) => isIn({ url })), [true, false]);
 });
 
-Deno.test("register: gives each of two API servers its own webhooks; the API server of the pools only if it needs the webhook", async () => {
+Deno.test("register: configures the webhooks of each of two API servers, but those for pools only if an endpoint for pools is given", async () => {
   const [pools, profiles] = [cluster(), new FakeKube()];
   const name = "north.operatingsystemmanager.k8c.io";
   const service = { namespace: "ostler-system", name: "ostler-webhook" };

@@ -51,7 +51,7 @@ function at(now: number, more: Partial<Circumstances> = {}): Circumstances {
   return { now, hosts, overlapMs, trustedMs: 0, shownMs: 0, ...more };
 }
 
-Deno.test("self-made certificate: renews authority and certificate in time for a year, and clients trust each served certificate", async () => {
+Deno.test("self-made certificate: during 380 days, renews authority and certificate in time, and clients trust each served certificate", async () => {
   const { state, done } = await lived(undefined, start, start + 380 * dayMs);
   deepEqual(done, [
     ...["day 0: begin", "day 61: serveAnew", "day 121: serveAnew", "day 182: serveAnew", "day 242: serveAnew"],

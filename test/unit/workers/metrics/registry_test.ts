@@ -142,7 +142,7 @@ Deno.test("metrics: a process cannot measure a metric that it does not have", as
   });
 });
 
-Deno.test("metrics: /metrics returns Ostler's and then the SDK's, or only Ostler's without the SDK", async () => {
+Deno.test("metrics: /metrics returns Ostler's metrics followed by those of Temporal's SDK, and only Ostler's when the SDK's cannot be read", async () => {
   const metrics = await createMetrics("controller");
   let sdk = (): Promise<string> => Promise.resolve("temporal_request 1\n");
   const said: string[] = [];

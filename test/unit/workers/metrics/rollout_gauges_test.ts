@@ -116,7 +116,7 @@ Deno.test("rollout gauges: report the oldest credentials, those that expire firs
   equal(await number("ostler_credential_overdue_seconds"), (noon - due) / 1000);
 });
 
-Deno.test("rollout gauges: report nothing without leadership, or after missed changes", async () => {
+Deno.test("rollout gauges: report nothing when the process does not lead, or its watch may have missed changes", async () => {
   const metrics = await gauges([{ phase: "Halted", ...blockedFor("GateFailed", 1) }]);
   setRolloutGauges(metrics, undefined, noon);
   const { text } = await metrics.scrape();

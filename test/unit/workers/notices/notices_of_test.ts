@@ -52,7 +52,7 @@ Deno.test("fault U2: noticesOf: returns nothing for a rollout whose remaining ma
   deepEqual(noticesOf({ ...halted, reason: "OnlySkippedRemain", quarantine: [] }), []);
 });
 
-Deno.test("noticesOf: returns one notification for each machine with an inconclusive gate, and none for a repeated evaluation", () => {
+Deno.test("noticesOf: returns the same notification when an inconclusive gate of a machine is evaluated again, and another one for another machine", () => {
   const inDoubt = (machine: string, why: string): object => ({
     ...halted,
     ...{ reason: "GateInconclusive", message: `${machine}: gate "errors" is inconclusive: ${why}`, quarantine: [] },
@@ -81,7 +81,7 @@ Deno.test("noticesOf: returns the same notification during a whole rollback, eve
   equal(idOf({ ...back, reason: "Joining", revision: "5" }), idOf(back));
 });
 
-Deno.test("noticesOf: returns each plan and each wave that waits for approval", () => {
+Deno.test("noticesOf: returns a notification of its own for each plan and each wave that waits for approval", () => {
   const waits = (hash: string, wave: string): object => ({
     ...{ phase: "Rolling", reason: "AwaitingApproval", plan: { hash, approved: false }, wave },
     conditions: [{ type: "Blocked", status: "True", reason: "AwaitingApproval" }],
@@ -90,7 +90,7 @@ Deno.test("noticesOf: returns each plan and each wave that waits for approval", 
   equal(new Set([idOf(waits("a", "1/3")), idOf(waits("b", "1/3")), idOf(waits("a", "2/3"))]).size, 3);
 });
 
-Deno.test("noticesOf: returns the end of the last rollout, also during the next one", () => {
+Deno.test("noticesOf: returns a notification about the end of the last rollout, also during the next one", () => {
   const [notice, ...more] = noticesOf({ phase: "Rolling", history: [{ ...ended, outcome: "Aborted" }, ended] });
   deepEqual(more, []);
   deepEqual([notice?.kind, notice?.at, notice?.message], [

@@ -15,7 +15,7 @@ function noticed(id: string, kind: NoticeKind = "Halted", hoursAgo = 0): PoolNot
   return { pool: { namespace: "fleet", name: "workers" }, notice: { id, kind, at, ...said } };
 }
 
-/** Sends notifications until `isEnough` returns true, and returns the IDs that were sent; it may change `notices`. */
+/** Sends notifications until `isEnough` returns true, and returns the sent IDs; `isEnough` may change `notices`. */
 async function tell(
   notices: PoolNotice[],
   isEnough: (sent: string[]) => boolean,

@@ -54,7 +54,7 @@ Deno.test("tracing: records one trace from a change to a Ready node, with machin
   ]);
   deepEqual(join?.events?.map(({ name }) => name), ["node Ready"]);
   deepEqual([publish?.status?.code, publish?.status?.message], [2, "NameCollision"]);
-  equal(text.includes("hunter2"), false, "Expected no message of a failure");
+  equal(text.includes("hunter2"), false, "Expected spans without the message of the failure");
 });
 
 Deno.test("tracing: is off by default, and then sends no spans", async () => {

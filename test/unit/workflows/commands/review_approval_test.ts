@@ -65,7 +65,7 @@ for (const approval of ["BeforeFirst", "BeforeEachWave"] as const) {
   });
 }
 
-Deno.test("reviewApproval: applies an approval that an earlier version of Ostler recorded to the current plan, until the rules change", () => {
+Deno.test("reviewApproval: applies an approval without terms, from an earlier version of Ostler, to the current plan, until the rules change", () => {
   const { rollout, rules } = approved("BeforeFirst");
   rollout.people.approvedTerms = null;
   equal(reviewApproval(rollout, desired, rules), "Kept");

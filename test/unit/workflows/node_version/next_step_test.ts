@@ -22,13 +22,13 @@ const table: [what: string, survey: Partial<Present>, step: string, reason: stri
     "UpToDate",
   ],
   [
-    "ends the release when every node is up to date, so that groups that are added later are read first",
+    "ends the release when every node is up to date, so that a group that is added later needs another survey before its release",
     { isSettled: true, isHeld: true, released: "Workers" },
     "EndRelease",
     "UpToDate",
   ],
   [
-    "K24 releases the held autoscaler before it is done when every node is up to date",
+    "K24 releases the held autoscaler, and is not done yet, when every node is up to date",
     { isSettled: true, isHeld: true },
     "LetGo",
     "UpToDate",

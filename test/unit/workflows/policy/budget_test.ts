@@ -13,7 +13,8 @@ const spread = [
 ].map((member, nth) => ({ ...member, id: `${member.zone}${nth}`, node: `${member.zone}${nth}` }));
 
 /**
- * Returns for each new machine that is admitted the ID of the old one that it replaces, or "none" if one was missing.
+ * Returns for each admitted new machine the ID of the old machine that it replaces, or "none" if it only makes up for a
+ * missing machine.
  */
 function victims(pool: Member[], difference: Difference): string[] {
   const turn = planTurn(situationOf(pool, { desired: six, ...difference }));
@@ -21,8 +22,8 @@ function victims(pool: Member[], difference: Difference): string[] {
 }
 
 const rows: [name: string, pool: Member[], difference: Difference, admitted: number][] = [
-  ["a number of machines", [...members("old", [6, "Ready"])], { budget: { machines: 2 } }, 2],
-  ["a percentage, rounded up", members("old", [6, "Ready"]), { budget: { machines: "20%" } }, 2],
+  ["a number of machines as budget", [...members("old", [6, "Ready"])], { budget: { machines: 2 } }, 2],
+  ["a percentage as budget, rounded up", members("old", [6, "Ready"]), { budget: { machines: "20%" } }, 2],
   ["a joining machine", [...members("old", [6, "Ready"]), ...members("new", [1, "Booting"])], {
     ...{ budget: { machines: 3 }, busy: { joining: ["new Booting 1"], victims: ["old Ready 1"] } },
   }, 2],
@@ -75,7 +76,7 @@ const rows: [name: string, pool: Member[], difference: Difference, admitted: num
 ];
 
 for (const [name, pool, difference, admitted] of rows) {
-  Deno.test(`planTurn: admits as many machines as the budget leaves with ${name}`, () => {
+  Deno.test(`planTurn: admits as many machines as the budget allows, given ${name}`, () => {
     equal(victims([...pool, ...newcomers], difference).length, admitted);
   });
 }

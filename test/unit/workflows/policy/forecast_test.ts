@@ -90,7 +90,7 @@ Deno.test("forecast: waits for the windows, and returns no duration when they ar
   equal(plan({ rules: { windows: [{ from: start, to: start + 4 * minute }] } }).seconds, null);
 });
 
-Deno.test("forecast: takes no time when the pool has converged", () => {
+Deno.test("forecast: returns a duration of 0 when the pool has converged", () => {
   const answer = plan({ pool: members("new", [3, "Ready"]) });
   deepEqual([answer.waves.map(({ size }) => size), answer.seconds, answer.blocked], [[0], { low: 0, high: 0 }, []]);
 });

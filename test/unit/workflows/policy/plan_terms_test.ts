@@ -55,7 +55,7 @@ Deno.test("fault E3: an edit of the profile does not change the approved terms",
   deepEqual(termsOf({ ...desired, specHash: "another" }, defaultRules), terms);
 });
 
-Deno.test("fault E11: a rule that a later version adds with its default does not change the approved terms", () => {
+Deno.test("fault E11: a rule that a later version of Ostler adds with its default value does not change the approved terms", () => {
   const check = { kind: "Pods" as const, namespace: "web", selector: "app=web", min: 1 };
   const gates = [{ name: "g", run: "EachWave" as const, within: 1, check }];
   const growth = { from: 1, factor: 2, soak: 0 };
@@ -75,7 +75,7 @@ Deno.test("fault E11: a rule that a later version adds with its default does not
   deepEqual(termsOf(desired, later), termsOf(desired, before));
 });
 
-Deno.test("fault E11: an approval that an earlier version recorded in another form stays valid until the plan changes", () => {
+Deno.test("fault E11: an approval that an earlier version of Ostler recorded in another form stays valid until the plan changes", () => {
   const { form: _, ...earlier } = { ...terms, hash: "of an earlier version" };
   const held = termsInForm(earlier, terms);
   deepEqual([held, isCovered(held, terms)], [terms, true]);

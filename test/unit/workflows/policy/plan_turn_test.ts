@@ -53,7 +53,7 @@ const rows: Row[] = [
     "admit new Held 1 for old NotReady 1",
   ]],
   [
-    "admits a missing machine without replacing another one",
+    "admits a new machine for a missing one without replacing another machine",
     [...members("old", [2, "Ready"]), ...members("new", [2, "Held"])],
     {},
     [

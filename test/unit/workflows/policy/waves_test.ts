@@ -46,7 +46,7 @@ for (const [rules, replicas, upTo] of targets) {
   });
 }
 
-Deno.test("waveTargets: has the soaks of the policy, and no soak after an added last wave", () => {
+Deno.test("waveTargets: uses the soaks of the policy, and adds a missing last wave without a soak", () => {
   deepEqual(waveTargets(listed(1), 2).map(({ soak }) => soak), [1, 0]);
   deepEqual(waveTargets(grown(1, 1), 2).map(({ soak }) => soak), [2, 2]);
 });

@@ -45,7 +45,7 @@ Deno.test("recordJoin: measures the join from the start of the boot, and removes
   deepEqual([Object.keys(rollout.machines.booting), rollout.memory.usual.join], [["c"], [12.3]]);
 });
 
-Deno.test("recordReplacement: counts all replacements, keeps the last hundred and the last twenty durations", () => {
+Deno.test("recordReplacement: counts all replacements, and keeps the last hundred of them and the durations of the last twenty", () => {
   const { records, memory } = openRun();
   for (let nth = 0; nth < 150; nth++) {
     recordReplacement({ records, memory }, { ...replacement, machine: `m${nth}` }, nth);

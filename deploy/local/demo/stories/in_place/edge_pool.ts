@@ -53,7 +53,7 @@ export async function ask({ cluster }: Place, reference: string): Promise<void> 
 
 /** Waits until the pool's Rollout reports this phase and image, and returns its status. */
 export async function stands(place: Place, phase: string, reference: string): Promise<Status> {
-  return await statusOf(place, `phase ${phase} of the nodes with image ${reference}`, (status) => {
+  return await statusOf(place, `the Rollout to have phase ${phase} and image ${reference}`, (status) => {
     return status.phase === phase && status.image === reference;
   });
 }

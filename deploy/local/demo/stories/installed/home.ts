@@ -1,4 +1,4 @@
-/** Pool "home", whose machines run Ostler's pods, and waits for the pool and for these pods. */
+/** Pool "home", whose machines run Ostler's pods, and functions that wait for this pool and these pods. */
 import type { Installation } from "../../../installation/installation.ts";
 import type { RolloutStatus } from "../rollout_desk.ts";
 import type { StoryScene } from "../story.ts";

@@ -6,8 +6,8 @@ import { home, homeConverged, installationOf, untilWhole } from "./home.ts";
 import { type Placed, placeOf } from "../../../installation/pod_reach.ts";
 
 /**
- * Creates two machines with the controller and the worker that the demo runs as processes of this host, stops these
- * processes, and installs Ostler as pods on the machines.
+ * Lets the controller and the worker, which the demo runs as processes of this host, create two machines; then stops
+ * these processes, and installs Ostler as pods on the machines.
  */
 export async function moveIn(scene: StoryScene): Promise<void> {
   const { narrator, site, waits, ground, fleet } = scene;

@@ -141,7 +141,7 @@ async function cutTemporal(scene: StoryScene): Promise<void> {
   await passed(inFlightMs);
   const begun = await stepsBegun(cluster);
   await passed(cutSeconds * 1000 - inFlightMs);
-  checks.equal("machines that the rollout has admitted or released after the outage, the same as before it", {
+  checks.equal("machines admitted or released by the rollout, the same at the end of the outage as near its start", {
     seen: await stepsBegun(cluster),
     wanted: begun,
   });

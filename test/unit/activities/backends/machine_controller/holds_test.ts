@@ -139,7 +139,7 @@ Deno.test("replaceMachine: deletes the machine before it removes the hold, and s
 });
 
 for (const given of [{}, { node: "node-a" }]) {
-  Deno.test(`replaceMachine: sets skip-eviction before machine-controller can drain the node, node ${given.node ? "named" : "not named"}`, async () => {
+  Deno.test(`replaceMachine: sets skip-eviction before machine-controller can drain the node, if the order ${given.node ? "names" : "does not name"} the node`, async () => {
     const kube = kubeWith({});
     await replaceMachine(kube.client, { ...target, ...given });
     deepEqual(kube.writes, [

@@ -218,7 +218,7 @@ Deno.test("fault E16: the release of a machine that is being deleted neither unc
   }
 });
 
-Deno.test("fault E16: sparing a machine does not uncordon a node that certainly belongs to another machine", async () => {
+Deno.test("fault E16: spareMachine does not uncordon a node whose provider ID names another machine", async () => {
   const kube = withTwins({ providerID: "kubermatic://x/uid-of-a" });
   await ensureNodeCordoned(kube.client, { pool, node: "node-a" });
   await spareMachine(kube.client, { pool, machine: "b" });

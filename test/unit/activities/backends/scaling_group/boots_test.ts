@@ -50,12 +50,12 @@ Deno.test("S3 boots: makes no template for a group that already boots the image"
 
 for (
   const [what, fence] of [
-    ["nothing", undefined],
-    ["another target", released(hashOf(version))],
-    ["the previous stage", released(hashOf(next), "ControlPlane")],
+    ["no version is released", undefined],
+    ["another version is released", released(hashOf(version))],
+    ["the desired version is released only to control planes", released(hashOf(next), "ControlPlane")],
   ] as const
 ) {
-  Deno.test(`boots: a group keeps its image when the release is for ${what}`, async () => {
+  Deno.test(`boots: a group keeps its image while ${what}`, async () => {
     const group = new GroupInMemory();
     group.ask(version, released(hashOf(version)));
     await group.backend.boots?.publish(order);

@@ -71,7 +71,7 @@ function scene(): Scene {
     ...{ pool, place: { profileNamespace: "kube-system" }, held: "workers-new-2", victim: "workers-3" },
     serving: { machine: "workers-1", node: "workers-1" },
     leaving: { machine: "workers-2", node: "workers-2" },
-    idle: ["spare", "replace, held", "stamp"],
+    idle: ["spare", "replace (held machine)", "stamp"],
     backend: (interruption, onCall = () => {}) => {
       const driver = directCloud(group.cloud);
       const whole = { ...group.kube.clients, verbs: driver };

@@ -54,7 +54,7 @@ Deno.test("K23 control planes: keep their target when a release is for workers o
   deepEqual(released.templateHash, hashOf(image));
 });
 
-Deno.test("K23 control planes: are not chosen, ordered or removed when other components change", async () => {
+Deno.test("K23 control planes: are not chosen, ordered or removed for a version with other Kubernetes components than theirs", async () => {
   const { group } = await controlPlane("ControlPlane", next);
   const refusal = { type: "ControlPlaneRefused", nonRetryable: true, message: /does not upgrade their Kubernetes/ };
   await rejects(group.backend.orders.choose({ pool, machine: "workers-1" }), refusal);
@@ -167,7 +167,7 @@ Deno.test("K27 relieve: refuses while etcd is inconclusive, and does not move th
   deepEqual(plane.etcd.orders, []);
 });
 
-Deno.test("relieve: accepts a lost machine whose own member does not respond, and refuses if the member of another machine does not respond until a person accepts that", async () => {
+Deno.test("relieve: accepts a lost machine whose own member does not respond; if the member of another machine does not respond, refuses until a person accepts that", async () => {
   const plane = await controlPlane();
   plane.etcd.silent("m1");
   plane.etcd.leader = "m2";
@@ -321,7 +321,7 @@ Deno.test("K27 relieve: refuses a machine that will return, if the other voters 
   const doubt = 'without member "workers-1", 1 of 2 voters are healthy, and a quorum needs both';
   deepEqual(await backend.relieve?.(order), { state: "InDoubt", doubts: [doubt] });
   deepEqual(plane.etcd.orders, []);
-  equal((await backend.relieve?.({ ...order, isLost: true }))?.state, "Relieved", "Expected a half done one to go on");
+  equal((await backend.relieve?.({ ...order, isLost: true }))?.state, "Relieved", "A lost machine must be accepted");
   cloud.remove(cloud.instances()[2]?.providerId ?? "", true); // two control planes are declared
   equal((await backend.relieve?.(order))?.state, "Relieved");
 });

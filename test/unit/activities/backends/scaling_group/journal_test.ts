@@ -99,7 +99,7 @@ async function withdrawn({ group }: { group: GroupInMemory }): Promise<void> {
   }
 }
 
-Deno.test("fault G7: a withdrawn order with an open attempt ends when its instance is removed with its slot", async () => {
+Deno.test("fault G7: a withdrawn order with an open attempt ends when its instance is removed and the group has its previous size", async () => {
   const all = await cutOff({ launches: true });
   await withdrawn(all);
   deepEqual(all.ended, [machine]);
@@ -115,7 +115,7 @@ Deno.test("fault G7: a withdrawn order whose attempt has ended without an instan
 
 for (const launches of [true, false]) {
   const what = launches ? "is completed" : "is withdrawn";
-  Deno.test(`fault G7: when the old machine of an order with an open attempt is being deleted, the order ${what}, because the attempt ${launches ? "launched" : "launched nothing"}`, async () => {
+  Deno.test(`fault G7: when the old machine of an order with an open attempt is being deleted, the order ${what}, because the attempt launched ${launches ? "an instance" : "nothing"}`, async () => {
     const { group, ended } = await cutOff({ launches });
     await rejects(group.backend.orders.release({ pool, machine: "workers-1" }), /order "workers-new-1" for its/);
     const admitted = group.backend.orders.admit({ pool, machine, victim: "workers-1" });

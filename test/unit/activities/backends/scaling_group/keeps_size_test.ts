@@ -34,7 +34,7 @@ async function goes(group: GroupInMemory, machine: string): Promise<void> {
 }
 
 for (const when of ["boots", "has joined"] as const) {
-  Deno.test(`group size: counts the machine that the group creates by itself as surplus when the old machine is deleted while the new machine ${when}`, async () => {
+  Deno.test(`group size: if another client deletes the old machine while the new machine ${when}, the machine that the group creates instead counts as surplus`, async () => {
     const { group, newcomer } = await ordered();
     const join = async (): Promise<void> => {
       group.join(newcomer.providerId, next);
@@ -54,7 +54,7 @@ for (const when of ["boots", "has joined"] as const) {
   });
 }
 
-Deno.test("group size: counts the machine that the group creates by itself as surplus even if the removal of the deleted old machine ends first", async () => {
+Deno.test("group size: the machine that the group creates instead of a deleted old machine still counts as surplus after the removal of the old machine has ended", async () => {
   const { group, newcomer } = await ordered();
   group.join(newcomer.providerId, next);
   await group.backend.welcome({ pool, machine: first });
@@ -65,7 +65,7 @@ Deno.test("group size: counts the machine that the group creates by itself as su
   deepEqual([sizeOf(group), await wanted(group), group.kube.all("pendingnodes").length], [3, 3, 0]);
 });
 
-Deno.test("group size: the instance of a cancelled order that the cloud lists late is deleted with its slot", async () => {
+Deno.test("group size: an instance that the cloud lists after its order was cancelled is deleted, and the group gets its previous size", async () => {
   const { group } = await ordered();
   const record = group.kube.get("pendingnodes", first);
   Object.assign(record?.["spec"] ?? {}, { providerID: "", goal: "Leave" });
@@ -138,7 +138,7 @@ for (const lost of ["no capacity", "no answer"] as const) {
     group.cloud.resize(made, 15);
     for (const { providerId, state } of group.cloud.instances()) if (state === "Creating") group.join(providerId, next);
     equal(await wanted(group), 15);
-    // A second order does not keep the old record for longer.
+    // A second order records the current size, and does not keep the size that the first order recorded.
     await group.backend.orders.admit({ pool, machine: second, victim: "workers-2" }).catch(() => {});
     const { annotations } = group.kube.get("scalinggroups", "workers")?.metadata ?? {};
     deepEqual([annotations?.["ostler.dev/declared-size"], await wanted(group)], ["15", 15]);

@@ -44,7 +44,7 @@ Deno.test("protection: a machine that the cloud protects during its drain is kep
   deepEqual(group.cloud.instance(newcomer)?.state, "Terminating");
 });
 
-Deno.test("snapshotOf: lists machines that may be replaced before machines that must stay, when its limit leaves machines out", () => {
+Deno.test("snapshotOf: if its limit leaves machines out, lists machines that may be replaced rather than machines that must stay", () => {
   const member = (id: string, more: object = {}): Parameters<typeof snapshotOf>[0][number] => ({
     ...{ id, templateHash: "old", image: "i", kubelet: "", phase: "Ready", since: "2026-01-01T00:00:00Z" },
     ...{ marked: false, held: false, expendable: false, ...more },

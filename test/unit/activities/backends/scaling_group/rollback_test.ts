@@ -139,7 +139,7 @@ Deno.test("rollback: changes nothing when the NodeVersion already names another 
   deepEqual([await restore(group, next), (await wantedBy(group)).image], [{ changed: false }, third.image]);
 });
 
-Deno.test("rollback: of a version that the group still boots does not pin the group away from a version that is not released to it yet", async () => {
+Deno.test("rollback: a group that is rolled back while a newer version is not released to it yet boots the newer version once it is released", async () => {
   const group = new GroupInMemory();
   await publish(group, version);
   converge(group, version);
@@ -155,7 +155,7 @@ Deno.test("rollback: of a version that the group still boots does not pin the gr
 for (
   const [when, method] of [["reads the cloud", "group"], ["reads the template of the group", "template"]] as const
 ) {
-  Deno.test(`rollback: an order of the failed version that ${when} meanwhile neither sets the failed template again nor creates a machine`, async () => {
+  Deno.test(`rollback: an order of the failed version that ${when} during the rollback neither sets the failed template again nor creates a machine`, async () => {
     const group = new GroupInMemory();
     await publish(group, version);
     converge(group, version);

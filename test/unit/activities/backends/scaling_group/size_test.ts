@@ -102,7 +102,7 @@ const table: [what: string, seen: Case, declared: number][] = [
     3,
   ],
   [
-    "the old machine is deleted with its slot, and the cloud does not show the deletion yet",
+    "the size already excludes the old machine, whose deletion the cloud does not show yet",
     {
       ...{ size: 3, instances: [...three, instance("4", "Ready", "n1")], declared: 3 },
       ...{ orders: [order("n1", "1", "4")], removals: [removal("1", "1", true)] },
@@ -118,7 +118,7 @@ const table: [what: string, seen: Case, declared: number][] = [
     3,
   ],
   [
-    "K2, K14 a new machine that did not join is being deleted with its slot, while the old machine stays",
+    "K2, K14 a new machine that did not join is being deleted, the size does not include it, and the old machine stays",
     {
       ...{ size: 3, instances: [...three, instance("4", "Terminating", "n1")] },
       ...{ orders: [order("n1", "1", "4")], removals: [removal("n1", "4", true)], declared: 3 },
@@ -149,7 +149,7 @@ const table: [what: string, seen: Case, declared: number][] = [
     8,
   ],
   [
-    "the removal of an old machine is recorded, and the cloud has not removed its slot yet",
+    "the removal of an old machine is recorded, and the size still includes that machine",
     {
       ...{ size: 4, instances: [...three, instance("4", "Ready", "n1")], declared: 3 },
       ...{ orders: [order("n1", "1", "4")], removals: [removal("1", "1", true)] },
@@ -157,7 +157,7 @@ const table: [what: string, seen: Case, declared: number][] = [
     3,
   ],
   [
-    "another controller adds 5 machines during a removal, whose slot may or may not be removed yet",
+    "another controller adds 5 machines during the removal of an old machine, which the size may or may not include",
     {
       ...{ size: 9, instances: [...three, ...five, instance("4", "Ready", "n1")], declared: 3 },
       ...{ orders: [order("n1", "1", "4")], removals: [removal("1", "1", true)] },
@@ -165,7 +165,7 @@ const table: [what: string, seen: Case, declared: number][] = [
     9,
   ],
   [
-    "another controller adds 5 machines while a new machine that did not join is removed, whose slot may be removed",
+    "another controller adds 5 machines during the removal of a new machine, which the size may or may not include",
     {
       ...{ size: 8, instances: [...three, ...five, instance("4", "Creating", "n1")], declared: 3 },
       ...{ orders: [order("n1", "1", "4")], removals: [removal("n1", "4", true)] },
@@ -173,7 +173,7 @@ const table: [what: string, seen: Case, declared: number][] = [
     8,
   ],
   [
-    "the removal of a new machine is recorded, and the cloud has not removed its slot yet",
+    "the removal of a new machine is recorded, and the size still includes that machine",
     {
       ...{ size: 4, instances: [...three, instance("4", "Creating", "n1")], declared: 3 },
       ...{ orders: [order("n1", "1", "4")], removals: [removal("n1", "4", true)] },
@@ -217,7 +217,7 @@ const table: [what: string, seen: Case, declared: number][] = [
     3,
   ],
   [
-    "the old machine has been deleted with its slot",
+    "the old machine has been deleted, and the size does not include it any more",
     {
       ...{ size: 3, instances: [...three.slice(1), instance("4", "Ready", "n1")], declared: 9 },
       ...{ orders: [order("n1", "1", "4")], removals: [removal("1", "1", true)] },
@@ -230,7 +230,7 @@ const table: [what: string, seen: Case, declared: number][] = [
     3,
   ],
   [
-    "the machine that the Constellation node operator ordered without a name is part of the size",
+    "the machine that the Constellation node operator ordered without naming an old machine is part of the size",
     { size: 4, instances: [...three, instance("4")], orders: [order("4", undefined, "4")] },
     4,
   ],

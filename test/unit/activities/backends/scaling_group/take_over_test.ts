@@ -109,7 +109,7 @@ Deno.test("fault G12: a half-done replacement of a control plane is not taken ov
   deepEqual(group.kube.all("pendingnodes"), []);
 });
 
-Deno.test("fault G12: an obsolete machine counts as one too many, and is removed with its slot", async () => {
+Deno.test("fault G12: an obsolete machine counts as surplus, and its removal makes the group smaller by one machine", async () => {
   const { group, heir } = half();
   mark(group, heir.node, { [`${prefix}/obsolete`]: "true" });
   equal(await wanted(group), 3);
@@ -120,7 +120,7 @@ Deno.test("fault G12: an obsolete machine counts as one too many, and is removed
   deepEqual([await wanted(group), group.cloud.group(spec.id)?.size], [3, 3]);
 });
 
-Deno.test("fault G12: an order to replace the obsolete machine, which has no slot, replaces another machine instead", async () => {
+Deno.test("fault G12: an order to replace the obsolete machine replaces another machine instead, because the obsolete machine counts as surplus", async () => {
   const { group, heir } = half();
   mark(group, heir.node, { [`${prefix}/obsolete`]: "true" });
   const machine = "workers-new-1";

@@ -109,7 +109,7 @@ for (const message of lasting) {
   });
 }
 
-Deno.test("fault G6: openAzure limits each request, and not all pages of a list together", async () => {
+Deno.test("fault G6: openAzure applies its time limit to each request, and not to all pages of a list together", async () => {
   await using world = worldOf({ groups: [{ ...spec, size: 12, max: 20 }], requestMs: 600 });
   const driver = await world.open();
   await driver.group(group);
@@ -117,7 +117,7 @@ Deno.test("fault G6: openAzure limits each request, and not all pages of a list 
   equal((await driver.instances(group)).length, 12);
 });
 
-Deno.test("fault G6: openAzure limits the request of every page, also after the first", async () => {
+Deno.test("fault G6: openAzure applies its time limit to the request of every page, also after the first", async () => {
   await using world = worldOf({ groups: [{ ...spec, size: 12, max: 20 }], requestMs: 300 });
   const driver = await world.open();
   await driver.group(group);

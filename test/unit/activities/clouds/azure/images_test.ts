@@ -1,7 +1,7 @@
 import { equal, rejects } from "node:assert/strict";
 import { images, spec, worldOf } from "../../../../support/clouds/azure_world.ts";
 
-Deno.test("K17 openAzure: refuses an image without a version even if the set boots it, and accepts another", async () => {
+Deno.test("K17 openAzure: refuses an image without a version, even if the scale set boots it, and accepts an image with a version", async () => {
   const image = "publisher:offer:sku:latest";
   await using world = worldOf({ groups: [{ ...spec, template: { image } }] });
   const driver = await world.open();

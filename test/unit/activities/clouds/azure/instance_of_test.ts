@@ -26,7 +26,7 @@ for (const [provisioningState, power, state] of states) {
   });
 }
 
-Deno.test('instanceOf: returns the version that "latest" was at boot, and imageOf that of the set', () => {
+Deno.test('instanceOf: returns the exact version of an instance that booted "latest", and imageOf returns "latest" itself', () => {
   const imageReference = { publisher: "p", offer: "o", sku: "s", version: "latest", exactVersion: "1.2.3" };
   equal(shown({ storageProfile: { imageReference } }).image, "p:o:s:1.2.3");
   equal(imageOf(imageReference), "p:o:s:latest");
@@ -56,7 +56,7 @@ Deno.test("instanceOf: accepts an instance without details", () => {
   ]);
 });
 
-Deno.test("partsOf: finds set and ID in any case, and nothing in a machine without a set", () => {
+Deno.test("partsOf: finds scale set and instance ID in upper or lower case, and returns undefined for a machine without a scale set", () => {
   deepEqual(partsOf(`azure://${id.toUpperCase()}/VIRTUALMACHINES/7`), { group: id.toUpperCase(), id: 7 });
   const alone = "azure:///subscriptions/s/resourceGroups/r/providers/Microsoft.Compute/virtualMachines/a";
   deepEqual([partsOf(alone), partsOf("aws:///a/i-1"), partsOf(`azure://${id}/virtualMachines/x`)], [

@@ -7,7 +7,7 @@ const group = spec.id;
 const befalls: Befalls[] = ["CutBefore", "CutAfter", "Throttled", "Broken"];
 const [first, stories, rounds] = [Number(Deno.env.get("SEED") ?? 1), 12, 8];
 
-/** Returns a number from 0 to 1, the same for the same seed. */
+/** Returns a function that returns numbers from 0 to 1, the same sequence for the same seed. */
 function randomOf(seed: number): () => number {
   let state = seed * 2_654_435_761 >>> 0;
   return () => {

@@ -75,12 +75,12 @@ const cases: { title: string; sight: Sight; step: Step }[] = [
     step: none,
   },
   {
-    title: "does not treat a missing instance as undone too soon, even if the size is complete",
+    title: "waits while Azure may not list the instance yet, even if the set has as many instances as its size",
     sight: sight({ ids: [1, 2], size: 2 }),
     step: none,
   },
   {
-    title: "raises the size again when the order was certainly undone",
+    title: "raises the size again when Azure lists no instance in time, and the set has as many instances as its size",
     sight: sight({ ids: [1, 2], size: 2, isOld: true }),
     step: { do: "Raise" },
   },
@@ -90,7 +90,7 @@ const cases: { title: string; sight: Sight; step: Step }[] = [
     step: { do: "Withdraw", size: 2, says: "full" },
   },
   {
-    title: "withdraws no order while Azure may only not show its instance yet",
+    title: "does not withdraw an order whose instance may exist, although Azure does not list it yet",
     sight: sight({ ids: [1, 2], size: 3, lack: "full" }),
     step: none,
   },
@@ -133,12 +133,12 @@ const condemned: Sight = {
 
 const others: { title: string; sight: Sight; step: Step }[] = [
   {
-    title: "records the instance of the previous order with the next one",
+    title: "records the instance of the previous order in the request that places the next order",
     sight: sight({ ids: [1, 2, 3], size: 3 }),
     step: { do: "Raise", bound: 3 },
   },
   {
-    title: "records a failed instance of another order, whose caller removes it with its slot",
+    title: "records, but does not delete, a failed instance of another caller's order, because that caller deletes it",
     sight: failedSince(60_000),
     step: { do: "Raise", bound: 3 },
   },
@@ -175,13 +175,13 @@ Deno.test("fault G6: nextStep does not bind an instance that was created an hour
   deepEqual(nextStep(laterInstance(3_600_000), "t"), { do: "Bind", id: 4 });
 });
 
-Deno.test("K10 nextStep: records a failed instance of its own order, of any age", () => {
+Deno.test("K10 nextStep: records that the instance of the caller's own order failed, however old the order is", () => {
   for (const ms of [60_000, 3_600_000]) {
     deepEqual(nextStep(failedSince(ms), "t"), { do: "Condemn", id: 3, code: "AllocationFailed" });
   }
 });
 
-Deno.test("fault G14: nextStep deletes an instance that was recorded as failed, even while Azure does not list it, for any order", () => {
+Deno.test("fault G14: nextStep deletes an instance that was recorded as failed, even while Azure does not list it, whichever order is requested", () => {
   for (const token of ["t", "u"]) {
     deepEqual(nextStep(condemned, token), { do: "TakeBack", id: 3, says: "AllocationFailed: instance 3 failed" });
   }

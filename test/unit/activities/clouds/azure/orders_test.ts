@@ -37,7 +37,7 @@ Deno.test("fault G6: openAzure updates a set only once for each order; the same 
   ]);
 });
 
-Deno.test("K16 openAzure: returns the instance of an open order before it is recorded", async () => {
+Deno.test("K16 openAzure: lists the instance of an open order with the token of the order, even before the instance is recorded", async () => {
   await using world = worldOf();
   const driver = await world.open();
   await cutOff(world, driver);
@@ -49,17 +49,17 @@ Deno.test("K16 openAzure: returns the instance of an open order before it is rec
 
 const meddlings: { title: string; meddle: (world: World) => void; left: { size: number; alive: number } }[] = [
   {
-    title: "another client orders one",
+    title: "another client orders an instance",
     meddle: ({ cloud }) => void cloud.order(cloud.group(group)!, "somebody"),
     left: { size: 4, alive: 4 },
   },
   {
-    title: "another client removes an old one",
+    title: "another client removes an old instance",
     meddle: ({ stub, cloud }) => stub.ground.delete(cloud.group(group)!, "1"),
     left: { size: 2, alive: 2 },
   },
   {
-    title: "another client removes an old one, and orders one",
+    title: "another client removes an old instance and orders a new one",
     meddle: ({ stub, cloud }) => {
       stub.ground.delete(cloud.group(group)!, "1");
       cloud.order(cloud.group(group)!, "somebody");
@@ -81,7 +81,7 @@ for (const { title, meddle, left } of meddlings) {
   });
 }
 
-Deno.test("K16 openAzure: returns the instance of an order even after its deletion, and no other instance", async () => {
+Deno.test("K16 openAzure: returns the instance of an order even after the instance was deleted, and no other instance", async () => {
   await using world = worldOf();
   const driver = await world.open();
   await cutOff(world, driver);
@@ -94,7 +94,7 @@ Deno.test("K16 openAzure: returns the instance of an order even after its deleti
   equal(truthOf(world).size, 2);
 });
 
-Deno.test("K16 openAzure: orders again when another client certainly undid an order", async () => {
+Deno.test("K16 openAzure: orders again when Azure has not listed the instance of an order in time, and the set has as many instances as its size", async () => {
   await using world = worldOf();
   const driver = await world.open();
   await cutOff(world, driver);
@@ -170,7 +170,7 @@ Deno.test("K10 openAzure: reports missing capacity when Azure has lowered the si
   deepEqual([truthOf(world).size, truthOf(world).alive, "ostler-open-order" in tagsOf(world)], [2, 2, false]);
 });
 
-Deno.test("K10 openAzure: removes an instance without capacity", async () => {
+Deno.test("K10 openAzure: removes an instance that failed for lack of capacity", async () => {
   await using world = worldOf();
   const driver = await world.open();
   await cutOff(world, driver);
@@ -235,7 +235,7 @@ Deno.test("fault G6: openAzure does not remove the failed instance of another or
   world.cloud.set(world.cloud.instances().at(-1)?.providerId ?? "", { state: "Failed", trouble: "no room" });
   equal(idIn(await driver.order({ group, token: "u" })), providerIdOf(4));
   deepEqual([truthOf(world).size, truthOf(world).tokens], [4, ["t", "u"]]);
-  // The caller of order "t" removes its failed instance with the slot.
+  // The caller of order "t" removes its failed instance, and lowers the size of the scale set by one.
   equal(await driver.remove({ group, providerId: providerIdOf(3), shrinks: true }), "Going");
   deepEqual([truthOf(world).size, truthOf(world).alive], [3, 3]);
 });

@@ -73,7 +73,7 @@ Deno.test("K7 openAzure: deletes a machine once although Azure confirms the dele
   deepEqual([truthOf(world).size, truthOf(world).alive], [2, 2]);
 });
 
-Deno.test("K7 openAzure: does not wait for a machine that it removes with its slot", async () => {
+Deno.test("K7 openAzure: does not wait for the deletion of a machine when the removal shrinks the scale set", async () => {
   await using world = worldOf({ lateMs: 60_000 });
   const driver = await world.open();
   equal(await driver.remove({ group, providerId: providerIdOf(1), shrinks: true }), "Going");

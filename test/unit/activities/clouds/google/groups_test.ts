@@ -1,7 +1,7 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { open, spec } from "../../../../support/clouds/google_world.ts";
 
-Deno.test("openGoogle: lists autoscalers with groups, and reads only those missing in the list", async () => {
+Deno.test("openGoogle: reads the autoscalers of all groups in one list, and requests a single autoscaler only if the list lacks it", async () => {
   const groups = Array.from({ length: 6 }, (_, nth) => {
     const name = `group-${nth}`;
     return { ...spec, id: spec.id.replace("workers-mig", name), name, max: nth + 2, size: 1 };

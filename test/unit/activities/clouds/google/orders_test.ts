@@ -68,7 +68,7 @@ for (const fault of ["CutBefore", "CutAfter", "Throttled"] as const) {
   });
 }
 
-Deno.test("K7 openGoogle: removes the replacement that an interrupted removal has ordered too, when the machine is then removed with its slot", async () => {
+Deno.test("K7 openGoogle: also removes the replacement that an interrupted removal has ordered, when the repeated removal shrinks the group", async () => {
   await using world = open();
   const driver = await world.driver;
   const [{ providerId } = { providerId: "" }] = await driver.instances(spec.id);

@@ -13,7 +13,7 @@ Deno.test("podRules: allows traffic of pods without a policy, and drops traffic 
   assert.equal(lines.filter((line) => line.startsWith("-A POD-EGRESS")).at(-1), `-A POD-EGRESS -s ${subnet} -j DROP`);
   assert.ok(
     !lines.some((line) => line.includes(elsewhere)),
-    "Expected no rule, because another machine evaluates its own pods",
+    "Expected no rule for a pod on another machine, which has the rules for its own pods",
   );
 });
 

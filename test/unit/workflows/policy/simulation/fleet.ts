@@ -25,7 +25,7 @@ export interface FleetOptions {
   replicas: number;
   surge: number;
   zones: string[];
-  /** Duration of a join, and below of a removal, in milliseconds: minimum and maximum. */
+  /** Durations of a join (`join`) and of a removal (`leave`) in milliseconds: minimum and maximum. */
   join: [number, number];
   leave: [number, number];
   /** Milliseconds until the owner has observed a change: minimum and maximum. */

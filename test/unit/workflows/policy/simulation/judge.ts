@@ -41,7 +41,10 @@ export function judgePools(owner: Owner, { from, to }: { from: number; to: numbe
   }
 }
 
-/** Plays a story with random durations, once per seed from `from` to `to` - 1; every fifth time, without marks. */
+/**
+ * Plays a story with random durations, once per seed from `from` to `to` - 1; with every fifth seed, new machines lack
+ * the mark for removal.
+ */
 export function judgeOrders(name: string, { from, to }: { from: number; to: number }): void {
   const story = cases[name] as Case;
   for (let seed = from; seed < to; seed++) {

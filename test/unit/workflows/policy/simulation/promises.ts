@@ -9,7 +9,7 @@ type Admit = Step & { kind: "admit" };
 export class Promises implements Watch {
   /** Number of Ready machines when the pool was last complete. */
   #complete = 0;
-  /** Number of machines lost since then: unhealthy ones, and ones that were removed without being chosen. */
+  /** Machines lost since the pool was last complete: unhealthy ones that are gone, and ones removed but not chosen. */
   #lost = 0;
   /** Number of machines removed without being chosen, at the previous check. */
   #unchosen = 0;
@@ -38,7 +38,7 @@ export class Promises implements Watch {
     for (const id of this.#ill) if (!fleet.machines.has(id) && this.#ill.delete(id)) this.#lost += 1;
     for (const { id, ill, leaving } of all) {
       if (ill !== undefined) this.#ill.add(id);
-      // An unhealthy machine that recovers while it is leaving still counts as unhealthy, and then as lost.
+      // An unhealthy machine that recovers while it is leaving still counts as unhealthy, and once gone as lost.
       else if (!leaving) this.#ill.delete(id);
     }
     this.#lost += fleet.unchosen + fleet.loose - this.#unchosen;
@@ -127,8 +127,8 @@ export class Promises implements Watch {
   }
 
   /**
-   * Checks that enough machines are proven without machine `id`, whose drain begins. If the owner removes no machine by
-   * itself, as in a scaling group, `old` still lists that machine.
+   * Checks that enough machines are proven (Ready, with a completed join) without machine `id`, whose drain begins. If
+   * the owner removes no machine by itself, as in a scaling group, `old` still lists that machine.
    */
   #judgeOthers(id: string, { counts, old }: Situation["pool"]): void {
     const { fleet, booting } = this.run;

@@ -1,5 +1,5 @@
 /**
- * How machine-controller (1.66) rolls its MachineSets, written after machine-controller's code
+ * How machine-controller (1.66) rolls its MachineSets, translated from machine-controller's code
  * (`machinedeployment/rolling.go`). The simulation does not use the planner's model of machine-controller
  * (`workflows/policy/supplier.ts`), because the tests could then not find errors of that model.
  */

@@ -53,7 +53,7 @@ export class Run {
   watch: Watch = { begins: () => {}, after: () => {} };
   #gatesAsked = false;
   #wakeAt = Infinity;
-  /** Number of restarts and of changes of the template; a pending task of an earlier number does nothing. */
+  /** Number of restarts and template changes; a task that was scheduled before the latest of them does nothing. */
   #life = 0;
   readonly #judged = new Set<string>();
 
