@@ -193,20 +193,20 @@ export interface GateQuestion {
  */
 export interface AwaitActivities {
   /**
-   * Marks `victim` for removal, admits `machine`, and waits until `machine` joins. If a write was late, returns the
-   * delay as `Unseen` and does not wait.
+   * Marks `victim` for removal, admits `machine`, and waits until `machine` joins. If an outage delayed a
+   * write, returns the length of the outage as `Unseen` and does not wait.
    */
   awaitReplacementJoined(
     input: { pool: PoolRef; kubelet: string; victim: string; machine: string; deadlines: JoinDeadlines },
   ): Promise<JoinVerdict | Unseen>;
   /**
-   * Cordons the node, then drains it as `awaitNodeDrained` does. If the cordon was late, returns the delay as `Unseen`
-   * and does not drain.
+   * Cordons the node, then drains it as `awaitNodeDrained` does. If an outage delayed the cordon, returns the length of
+   * the outage as `Unseen` and does not drain.
    */
   awaitNodeEmptied(input: DrainOrder): Promise<DrainOutcome | Unseen>;
   /**
-   * Releases a drained machine and waits until it is gone. If the release was late, returns the delay as `Unseen` and
-   * does not wait.
+   * Releases a drained machine and waits until it is gone. If an outage delayed the release, returns the length of the
+   * outage as `Unseen` and does not wait.
    */
   awaitVictimGone(
     input: { pool: PoolRef; machine: string; node?: string; until: number },

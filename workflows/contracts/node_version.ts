@@ -141,8 +141,6 @@ export interface DiscoveryActivities {
   ensureGroupsDiscovered(input: { object: ClusterObject }): Promise<DiscoveryResult>;
 }
 
-// A node that was admitted to the cluster, and the record that states what it runs.
-
 /**
  * A cluster-scoped object; `cluster` is the name that Ostler's setting gives to the cluster, absent without that
  * setting.
@@ -151,6 +149,8 @@ export interface ClusterObject {
   cluster?: string;
   name: string;
 }
+
+// A node that was admitted to the cluster, and the JoiningNode object that states what the node runs.
 
 /**
  * The result for a JoiningNode record. Annotated: the node has the annotations of the record. Expired: no node joined

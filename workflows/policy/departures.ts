@@ -148,7 +148,7 @@ function isRepairable(
   const { busy, desired, setAside, skipped, quarantined, rollingBack } = situation;
   const { id, templateHash, kept } = member;
   const isBusy = [busy.joining, busy.leaving, busy.repairing, setAside, skipped].some((ids) => ids.includes(id));
-  // During an upgrade of its Kubernetes, a machine is due for repair only when the slot of the upgrade has ended.
+  // The repair of a machine whose Kubernetes is being upgraded is due only after the upgrade has returned its slot.
   if (isBusy || (kept !== undefined && kept !== "Upgrading")) return false;
   // A machine that is chosen to be replaced needs no repair, unless no new machine will replace it, or new machines
   // cannot join.

@@ -1,4 +1,4 @@
-/** A simulated pool: the owner and its machines, with a typical duration for each step. */
+/** A simulated pool: machines, the software that creates and deletes them, and a typical duration for each step. */
 import type { Desired, Member, PoolSnapshot } from "../contracts/mod.ts";
 import type { Batch, Supplier } from "./supplier.ts";
 
