@@ -73,7 +73,7 @@ export class Informer<T> {
 
   /** Whether all changes up to about now are known. */
   get isFresh(): boolean {
-    return Date.now() < this.#freshUntil;
+    return performance.now() < this.#freshUntil;
   }
 
   /** Watches until the signal aborts; resolves after the first complete list, or at an abort before that. */
@@ -178,7 +178,7 @@ export class Informer<T> {
   #ended(error: unknown): unknown {
     // A stream that timed out may have missed changes since its last event, so nothing counts as fresh.
     const isStale = error instanceof Error && error.name === "TimeoutError";
-    this.#freshUntil = isStale ? 0 : Math.min(this.#freshUntil, Date.now() + gapMs);
+    this.#freshUntil = isStale ? 0 : Math.min(this.#freshUntil, performance.now() + gapMs);
     return error;
   }
 

@@ -42,6 +42,7 @@ const MachineSpec = z.object({
 export type MachineSpec = z.infer<typeof MachineSpec>;
 
 const Amount = z.union([z.number(), z.string()]);
+const int = z.number().nullish();
 
 export const MachineDeployment = z.object({
   metadata: Metadata,
@@ -59,8 +60,8 @@ export type MachineDeployment = z.infer<typeof MachineDeployment>;
 
 export const MachineSet = z.object({
   metadata: Metadata,
-  spec: z.object({ replicas: z.number().nullish(), template: z.looseObject({}).optional() }).loose().optional(),
-  status: z.object({ replicas: z.number().nullish(), readyReplicas: z.number().nullish() }).loose().optional(),
+  spec: z.object({ replicas: int, minReadySeconds: int, template: z.looseObject({}).optional() }).loose().optional(),
+  status: z.object({ replicas: int, readyReplicas: int, availableReplicas: int }).loose().optional(),
 });
 export type MachineSet = z.infer<typeof MachineSet>;
 

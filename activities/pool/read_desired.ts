@@ -2,7 +2,7 @@
 import type { Cluster } from "../cluster.ts";
 import type { DesiredState, PoolRef, Rules } from "../../workflows/contracts/mod.ts";
 import type { Wanted, WantedPool, WantedQuestion } from "../backends/contract.ts";
-import { backendOf } from "../backends/registry.ts";
+import { backendOf, strayNode } from "../backends/registry.ts";
 import type { ConfigSource } from "../config/read_profile.ts";
 import { expired } from "../failures.ts";
 import { poll } from "../kube/polling.ts";
@@ -61,15 +61,21 @@ function oneAtATime(rules: Rules): Rules {
   return { ...rules, budget: { ...budget, ...(urgency ? { urgency } : {}) } };
 }
 
+/** Milliseconds without an observed state after which, and between which, `keepUnobserved` is called. */
+const keepEveryMs = 15_000;
+
 /**
  * Waits until the controller that creates the machines has observed the desired state, or until the pool is deleted or
- * being deleted. Returns the state; throws Expired (SettleExpired) at `until` (epoch ms).
+ * being deleted. Returns the state; throws Expired (SettleExpired) at `until` (epoch ms). Meanwhile keeps the machines
+ * of a pool whose image changes in place, for which the controller may otherwise never observe the change.
  */
 export async function awaitDesiredSettled(
   reader: DesiredReader,
   { pool, until }: { pool: PoolRef; until: number },
+  keepEvery = keepEveryMs,
 ): Promise<DesiredState> {
   let missing = "";
+  let keptAt = Date.now();
   const backend = backendOf(reader.kube, pool);
   using news = backend.newsOfWanted(pool);
   return await poll<DesiredState>({
@@ -83,6 +89,10 @@ export async function awaitDesiredSettled(
       const seen = await readDesired(reader, pool);
       if (seen.state !== "Present" || seen.desired.settled) return { answer: seen };
       missing = `${backend.maker} has not observed generation ${seen.desired.generation}`;
+      if (Date.now() - keptAt >= keepEvery) {
+        keptAt = Date.now();
+        await keepUnobserved(reader.kube, pool, seen.rules);
+      }
       return { missing };
     },
     expired: (missing) =>
@@ -91,4 +101,14 @@ export async function awaitDesiredSettled(
         `Failed to roll out "${pool.namespace}/${pool.name}": ${missing}; check that ${backend.maker} is running`,
       ),
   });
+}
+
+/**
+ * Keeps the machines of a pool whose image changes in place, although its controller has not observed the change: some
+ * controllers cannot observe it before (`keepMachines`).
+ */
+async function keepUnobserved(kube: Cluster, pool: PoolRef, { onImageChange = "Replace" }: Rules): Promise<void> {
+  if (onImageChange === "Replace") return;
+  // A refusal changes nothing, and the rollout reports it once the controller has observed the change.
+  await backendOf(kube, pool).keep?.(pool, (nodes) => strayNode(kube, nodes));
 }

@@ -119,16 +119,14 @@ function desiredOf(given: MachineDeployment, present: Desired | undefined, isCha
   const { spec } = given;
   // Fields that the file leaves out keep their value in the cluster.
   const replicas = spec.replicas ?? present?.replicas ?? 1;
-  const own = {
-    replicas,
-    image: imageOf(spec.template?.spec),
-    kubelet: kubeletOf(spec.template?.spec),
-    surge: surgeOf(spec.strategy?.rollingUpdate?.maxSurge ?? present?.surge, replicas),
-  };
-  if (present !== undefined && !isChanged) return { ...present, ...own };
+  const size = { replicas, surge: surgeOf(spec.strategy?.rollingUpdate?.maxSurge ?? present?.surge, replicas) };
+  // Image and kubelet of `present` are those of the template in use, which a paused MachineDeployment may not have.
+  if (present !== undefined && !isChanged) return { ...present, ...size };
   return {
     ...(present ?? nothingYet),
-    ...own,
+    ...size,
+    image: imageOf(spec.template?.spec),
+    kubelet: kubeletOf(spec.template?.spec),
     observed: unapplied,
     change: unapplied,
     specHash: unapplied,

@@ -1,7 +1,7 @@
 /** Holds and releases machines by annotations only; pacing never edits a spec. */
 import type { PoolRef, TemplateStamp } from "../../../workflows/contracts/mod.ts";
 import type { Cluster } from "../../cluster.ts";
-import { moot, refused } from "../../failures.ts";
+import { expired, moot, refused } from "../../failures.ts";
 import { abreast, attempting, ifFound } from "../../kube/status.ts";
 import { asMergePatch, type Kube } from "../../kube/client.ts";
 import {
@@ -17,6 +17,7 @@ import {
 import { holderOf, isOwnHold } from "../../node/holder.ts";
 import type { MemberRef } from "../contract.ts";
 import { hasSelector, labelSelectorOf } from "../../kube/machine_deployment.ts";
+import { isPaused } from "../../kube/machine_sets.ts";
 import { ensureNodeUncordoned } from "../../node/cordon.ts";
 import type { NodeStanding } from "../../node/node_claim.ts";
 import { sha256 } from "../../config/artefacts.ts";
@@ -232,7 +233,8 @@ const stampLength = 16;
 /**
  * Writes a digest of template and config (the stamp) into the template's annotations, so that a change of the config
  * changes the template. No config is rendered from this annotation, so the annotation does not change the config's
- * digest. Returns the stamp; undefined for a deleted pool.
+ * digest. Returns the stamp; undefined for a deleted pool. Throws Expired (SettleExpired) for a paused pool, because
+ * the caller would otherwise write stamps without a pause and without an effect.
  */
 export function stampTemplate(
   kube: Kube,
@@ -242,11 +244,20 @@ export function stampTemplate(
     const deployment = await ifFound(readObject(kube, machineDeployments, pool));
     const stamp = sha256(`${templateHash} ${configDigest}`).slice(0, stampLength);
     if (!deployment || deployment.metadata.deletionTimestamp) return undefined;
+    if (isPaused(deployment)) throw pausedAt(pool);
     if (stampOf(deployment) === stamp) return stamp;
     const body = { spec: { template: { metadata: { annotations: { [configAnnotation]: stamp } } } } };
     await ifFound(patchObject(kube, machineDeployments, { ...pool, body, fieldManager }));
     return stamp;
   });
+}
+
+function pausedAt({ namespace, name }: PoolRef): Error {
+  return expired(
+    "SettleExpired",
+    `Failed to replace the machines of MachineDeployment "${namespace}/${name}" for a changed config: spec.paused is ` +
+      "true; set it to false",
+  );
 }
 
 /**

@@ -21,9 +21,10 @@ import {
 import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { emitEvents } from "../../status/events.ts";
 import type { FindStray } from "../contract.ts";
-import { fieldManager, isSameTemplate, unlabelled, withoutImage } from "./template.ts";
+import { isCurrent, isPaused, isSameTemplate, unlabelled } from "../../kube/machine_sets.ts";
+import { fieldManager, withoutImage } from "./template.ts";
 import { holdAnnotation } from "./annotations.ts";
-import { hasInstance, isCurrent, ownMachines } from "./observe_pool.ts";
+import { hasInstance, ownMachines } from "./observe_pool.ts";
 
 /**
  * Keeps machine-controller from replacing the machines of a pool whose template has a new image. Returns Unneeded if
@@ -37,12 +38,19 @@ export function keepMachines(kube: Kube, pool: PoolRef, findStray: FindStray): P
     const { machines, sets } = await ownMachines(kube, deployment);
     const running = machines.filter(isRunning);
     const populated = sets.filter((set) => running.some((machine) => isOf(set, machine)));
-    const others = populated.filter((set) => !isCurrent(set, deployment));
     const image = imageIn(deployment.spec.template);
+    const isDesired = (set: MachineSet): boolean => isSameTemplate(set.spec?.template, deployment.spec.template);
+    // machine-controller ignores a template that was written while the MachineDeployment is paused.
+    if (isPaused(deployment) && !sets.some(isDesired)) return { outcome: "Unneeded" };
     // A set has the new template already, but machine-controller has not made that set the current one yet.
-    if (others.some((set) => isSameTemplate(set.spec?.template, deployment.spec.template))) {
-      return { outcome: "Pending" };
-    }
+    if (populated.some((set) => isDesired(set) && !isCurrent(set, deployment))) return { outcome: "Pending" };
+    // If a set has the template already, even without machines, machine-controller can observe it, so there is no need
+    // to decide before that.
+    const { metadata: { generation = 0 }, status } = deployment;
+    if ((status?.observedGeneration ?? 0) < generation && sets.some(isDesired)) return { outcome: "Pending" };
+    // The current set can have another template. machine-controller (1.66) cannot observe a template whose name is taken
+    // by a set that got another image in place, because that set keeps the name of its first template.
+    const others = populated.filter((set) => !isDesired(set));
     if (others.every((set) => imageIn(set.spec?.template) === image)) return { outcome: "Unneeded" };
     const why = refusalOf(deployment, populated) ?? await strayOf(running, findStray);
     if (why !== undefined) return { outcome: "Refused", message: refusal(deployment, why) };

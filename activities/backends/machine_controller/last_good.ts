@@ -2,7 +2,7 @@
 import type { Cluster } from "../../cluster.ts";
 import type { Desired, LastGood, PoolEvent, PoolRef, RestoreOrder } from "../../../workflows/contracts/mod.ts";
 import { readKeptProfile } from "../../config/kept_profile.ts";
-import { refused, unavailable } from "../../failures.ts";
+import { expired, refused, unavailable } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
 import {
   editObject,
@@ -16,21 +16,15 @@ import { attempting, ifFound, statusOf } from "../../kube/status.ts";
 import { emitEvents } from "../../status/events.ts";
 import { memoryOf } from "../../status/recall.ts";
 import type { ProfilePlace, Wanted, WantedQuestion } from "../contract.ts";
-import {
-  actorOf,
-  fieldManager,
-  isSameTemplate,
-  unlabelled,
-  type WrittenDeployment,
-  writtenDeployments,
-} from "./template.ts";
+import { actorOf, fieldManager, type WrittenDeployment, writtenDeployments } from "./template.ts";
 import { stampOf } from "./holds.ts";
-import { currentSet, setOfTemplate } from "./observe_pool.ts";
+import { setOfTemplate } from "./observe_pool.ts";
 import { changeOf, inputsIn, inputsOf, observedOf, specHashOf } from "../../config/observed.ts";
 import { pinnedInputs, pinOf, readPin, writePin } from "../../status/pin.ts";
 import { lineState, readProfileLine } from "../../config/profile_line.ts";
 import { type ConfigSource, profileRef } from "../../config/read_profile.ts";
 import { imageOf, kubeletOf, revisionAnnotation, surgeOf, templateHashLabel } from "../../kube/machine_deployment.ts";
+import { currentSet, isSameTemplate, unlabelled, withTemplateInUse } from "../../kube/machine_sets.ts";
 import { isSurelyUnsettled, isSurelyUnused, settledBy, watchedHash } from "./pool_watch.ts";
 
 interface Restorer extends ProfilePlace {
@@ -79,6 +73,7 @@ async function restore(
   const { lastGood } = memoryOf(rollout);
   if (!lastGood) throw lost(pool, "none of its rollouts has converged yet");
   const template = await goodTemplate(kube, deployment, lastGood);
+  if (bad && !isSameTemplate(deployment.spec.template, template)) await refuseIgnored(kube, deployment);
   if (bad && !await isStillBad(restorer, deployment, { bad, lastGood, template })) return false;
   // The profile is pinned before the template changes, so that the good config is published for the new revision.
   const isPinned = await ensurePinned(restorer, { deployment, rollout, lastGood });
@@ -118,6 +113,21 @@ async function isStillBad(
   const ref = profileRef(deployment, profileNamespace);
   return isGood && ref !== undefined &&
     inputsOf(deployment, await readProfileLine(kube, ref)) === inputsIn(bad.specHash);
+}
+
+/**
+ * Throws Expired (SettleExpired) if machine-controller ignores the template because the MachineDeployment is paused:
+ * that template is a newer change, which a rollback of the template in use must not overwrite.
+ */
+async function refuseIgnored(kube: Kube, deployment: MachineDeployment): Promise<void> {
+  const { metadata: { namespace, name }, spec } = deployment;
+  const used = await withTemplateInUse(kube, deployment);
+  if (isSameTemplate(used.spec.template, spec.template)) return;
+  throw expired(
+    "SettleExpired",
+    `Failed to roll back MachineDeployment "${namespace}/${name}": its template was changed while spec.paused is ` +
+      "true; set spec.paused to false, or restore the template",
+  );
 }
 
 async function goodTemplate(kube: Kube, deployment: MachineDeployment, lastGood: LastGood): Promise<object> {
@@ -186,9 +196,10 @@ export function readWanted(
   { profileNamespace, rollout }: WantedQuestion,
 ): Promise<Wanted> {
   return attempting(`read MachineDeployment "${namespace}/${name}"`, async () => {
-    const deployment = await readNumbered(kube, { namespace, name });
-    if (!deployment) return { state: "Gone" };
-    if (deployment.metadata.deletionTimestamp) return { state: "Deleting" };
+    const found = await readNumbered(kube, { namespace, name });
+    if (!found) return { state: "Gone" };
+    if (found.metadata.deletionTimestamp) return { state: "Deleting" };
+    const deployment = await withTemplateInUse(kube, found);
     const profile = profileRef(deployment, profileNamespace) ?? { name: "", namespace: profileNamespace };
     const [templateHash, inputs] = await Promise.all([
       numberedHash(kube, deployment),

@@ -91,10 +91,19 @@ async function readSubject(kube: Cluster, { namespace, name }: PoolRef): Promise
 
 // machine-controller (1.66) counts the Ready nodes of a MachineSet only when the set or one of its Machines changes. A
 // node that is Ready again changes neither, so no machine would be created or deleted until the next resync, after as
-// long as five minutes.
+// long as five minutes. The same is true of a node that has been Ready for minReadySeconds, if not all machines of the
+// set are Ready.
 
 /** Milliseconds between reads: the time in which machine-controller can notice a Ready node by itself. */
 const restMs = 5_000;
+/** The longest pause (ms) before machine-controller is made to count the nodes of a set again. */
+const longestRestMs = 30_000;
+
+/** A set that counts too few machines: when to make machine-controller count again (epoch ms), and the pause then. */
+interface Late {
+  dueAt: number;
+  pauseMs: number;
+}
 
 /**
  * Finds the MachineSets of one pool for which machine-controller counts too few Ready nodes, and makes it count them
@@ -103,8 +112,8 @@ const restMs = 5_000;
 export class LateSets implements Waker {
   readonly #kube: Cluster;
   readonly #pool: PoolRef;
-  /** Template hashes of sets that counted too few Ready machines at the previous read. */
-  #late = new Set<string>();
+  /** Sets that counted too few Ready machines at the previous read, by template hash. */
+  #late = new Map<string, Late>();
   #lookedAt: number;
 
   constructor(kube: Cluster, pool: PoolRef, now: number) {
@@ -119,14 +128,17 @@ export class LateSets implements Waker {
    */
   lookBy(members: readonly Member[]): number {
     const counted = countedReady(this.#kube, this.#pool);
-    if (!counted || this.#late.size > 0) return this.#lookedAt + restMs;
+    if (!counted) return this.#lookedAt + restMs;
+    const dueAt = Math.min(...[...this.#late.values()].map((late) => late.dueAt));
+    // `wake` does nothing before `restMs` have passed, so a read before that would be in vain.
+    if (dueAt < Infinity) return Math.max(this.#lookedAt + restMs, dueAt);
     const isLate = [...counted].some(([templateHash, ready]) => readyOf(templateHash, members).length > ready);
     return isLate ? this.#lookedAt + restMs : Infinity;
   }
 
   /**
    * Annotates one Machine of each MachineSet that counts too few Ready nodes, and also did at the previous read, so
-   * that machine-controller counts them again; `now` is epoch ms.
+   * that machine-controller counts them again; the pauses between the annotations of a set grow. `now` is epoch ms.
    */
   async wake({ members, counted }: Pick<Observation, "members" | "counted">, now: number): Promise<void> {
     if (now - this.#lookedAt < restMs) return;
@@ -134,8 +146,13 @@ export class LateSets implements Waker {
     const { namespace, name } = this.#pool;
     await attempting(`make machine-controller count the Ready nodes of "${namespace}/${name}"`, async () => {
       const late = [...counted].flatMap((count) => witnessOf(count, members) ?? []);
-      for (const each of late.filter(({ templateHash }) => this.#late.has(templateHash))) await this.#touch(each, now);
-      this.#late = new Set(late.map(({ templateHash }) => templateHash));
+      const before = this.#late;
+      this.#late = new Map();
+      for (const each of late) {
+        const known = before.get(each.templateHash);
+        if (known && now >= known.dueAt) await this.#touch(each, now);
+        this.#late.set(each.templateHash, lateFrom(known, now));
+      }
     });
   }
 
@@ -143,6 +160,12 @@ export class LateSets implements Waker {
     const body = { metadata: { annotations: { [wakeAnnotation]: new Date(now).toISOString() } } };
     await ifFound(patchObject(this.#kube, machines, { namespace: this.#pool.namespace, name: id, body }));
   }
+}
+
+function lateFrom(known: Late | undefined, now: number): Late {
+  if (!known) return { dueAt: now + restMs, pauseMs: restMs };
+  if (now < known.dueAt) return known;
+  return { dueAt: now + known.pauseMs, pauseMs: Math.min(longestRestMs, known.pauseMs * 2) };
 }
 
 /** Returns a Ready machine of a set that counts fewer Ready machines than there are; undefined for any other set. */

@@ -10,19 +10,12 @@ import {
   machineDeployments,
   machines,
   type MachineSet,
-  machineSets,
-  type Metadata,
   readObject,
 } from "../../kube/resources.ts";
 import { attempting, ifFound } from "../../kube/status.ts";
 import type { MachineState, MemberRef, Observation } from "../contract.ts";
-import {
-  imageOf,
-  kubeletOf,
-  labelSelectorOf,
-  revisionAnnotation,
-  templateHashLabel,
-} from "../../kube/machine_deployment.ts";
+import { imageOf, kubeletOf, labelSelectorOf, templateHashLabel } from "../../kube/machine_deployment.ts";
+import { countedIn, isCurrent, isOwned, ownSets } from "../../kube/machine_sets.ts";
 import { readClaims, readStanding } from "./node_claims.ts";
 import { selectorOfEmpty } from "./pool_watch.ts";
 import { isOwnHold } from "../../node/holder.ts";
@@ -56,7 +49,7 @@ async function observe(kube: Cluster, pool: PoolRef): Promise<Observation> {
   return {
     members: owned.machines.map((machine) => memberOf(pool, machine)),
     templateHash: hashOf(owned.sets.find((set) => isCurrent(set, deployment))),
-    counted: new Map(owned.sets.map((set) => [hashOf(set), set.status?.readyReplicas ?? 0])),
+    counted: new Map(owned.sets.map((set) => [hashOf(set), countedIn(set)])),
     claims: await readClaims(kube, owned.machines),
   };
 }
@@ -130,24 +123,6 @@ function phaseOf(machine: Machine): MemberPhase {
   if (machine.status?.nodeRef) return "Joining";
   if (hasInstance(machine)) return "Booting";
   return machine.metadata.annotations?.[holdAnnotation] ? "Held" : "Provisioning";
-}
-
-// The MachineSets of a MachineDeployment, one for each template in machine-controller's history.
-
-/**
- * Returns the MachineSet with the revision, and so with the template, of the MachineDeployment; undefined until it
- * exists.
- */
-export async function currentSet(kube: Kube, deployment: MachineDeployment): Promise<MachineSet | undefined> {
-  if (!deployment.metadata.annotations?.[revisionAnnotation]) return undefined;
-  const sets = await ownSets(kube, deployment);
-  return sets.find((set) => isCurrent(set, deployment));
-}
-
-/** Returns whether a set has the MachineDeployment's own revision. */
-export function isCurrent(set: MachineSet, deployment: MachineDeployment): boolean {
-  const revision = deployment.metadata.annotations?.[revisionAnnotation];
-  return Boolean(revision) && set.metadata.annotations?.[revisionAnnotation] === revision;
 }
 
 /** Returns the MachineSet whose template has this `machine-template-hash`; undefined if it was deleted. */
@@ -226,14 +201,4 @@ export async function ownMachines(kube: Kube, deployment: MachineDeployment): Pr
   const sets = await ownSets(kube, deployment);
   const uids = new Set(sets.map(({ metadata }) => metadata.uid));
   return { machines: found.filter(({ metadata }) => isOwned(metadata, uids)), sets };
-}
-
-async function ownSets(kube: Kube, deployment: MachineDeployment): Promise<MachineSet[]> {
-  const { namespace, uid } = deployment.metadata;
-  const found = await listObjects(kube, machineSets, { namespace, labelSelector: labelSelectorOf(deployment) });
-  return found.filter(({ metadata }) => isOwned(metadata, new Set([uid])));
-}
-
-function isOwned({ ownerReferences = [] }: Metadata, uids: Set<string>): boolean {
-  return ownerReferences.some(({ uid }) => uids.has(uid));
 }

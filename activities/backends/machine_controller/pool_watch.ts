@@ -5,6 +5,7 @@
 import type { Cluster } from "../../cluster.ts";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import { revisionAnnotation, templateHashLabel } from "../../kube/machine_deployment.ts";
+import { countedIn } from "../../kube/machine_sets.ts";
 import { News, sourceOf } from "../../kube/polling.ts";
 import {
   type GroupedResource,
@@ -247,6 +248,7 @@ interface SetFacts {
   isEmpty: boolean;
   /** Whether the set was created with zero replicas and has not changed since. */
   isUnused: boolean;
+  /** Result of `countedIn`. */
   ready: number;
 }
 
@@ -300,7 +302,7 @@ const watchedSets: GroupedResource<SetFacts> = {
     templateHash: metadata.labels?.[templateHashLabel] ?? "",
     isUnused: metadata.generation === 1 && spec?.replicas === 0 && !status?.replicas,
     isEmpty: spec?.replicas === 0 && !status?.replicas,
-    ready: status?.readyReplicas ?? 0,
+    ready: countedIn({ metadata, spec, status }),
   })),
   groupsOf: ({ pool, owner }) => ({ pool, owner }),
 };

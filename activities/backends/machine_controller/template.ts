@@ -1,6 +1,5 @@
-/** Compares templates of machines without what machine-controller adds to them, and finds their last writer. */
-import { canonicalJson } from "../../../profiles/canonical_json.ts";
-import { templateHashLabel, withImage } from "../../kube/machine_deployment.ts";
+/** Templates of machines: their image, and their last writer. */
+import { withImage } from "../../kube/machine_deployment.ts";
 import {
   MachineDeployment,
   machineDeployments,
@@ -11,32 +10,10 @@ import {
 } from "../../kube/resources.ts";
 import { z } from "zod";
 
-/** Returns the template without the label by which a MachineSet selects its machines. */
-export function unlabelled(template: object): object {
-  const { metadata = {}, ...rest } = template as { metadata?: { labels?: Record<string, string> } };
-  const { [templateHashLabel]: _, ...labels } = metadata.labels ?? {};
-  return { ...rest, metadata: { ...metadata, labels } };
-}
-
-/** Returns whether both templates are equal, apart from empty fields and what machine-controller adds. */
-export function isSameTemplate(one: object | undefined, other: object | undefined): boolean {
-  return canonicalJson(plain(one)) === canonicalJson(plain(other));
-}
-
 /** Returns the template with an empty image, to compare everything else. */
 export function withoutImage(template: object | undefined): object {
   const { spec, ...rest } = (template ?? {}) as { spec?: MachineSpec };
   return spec ? { ...rest, spec: withImage(spec, "") } : rest;
-}
-
-function plain(template: object | undefined): object {
-  const { metadata = {}, ...rest } = unlabelled(template ?? {}) as { metadata?: Record<string, unknown> };
-  const said = Object.entries(metadata).filter(([key, value]) => key !== "creationTimestamp" && !isEmpty(value));
-  return { ...rest, metadata: Object.fromEntries(said) };
-}
-
-function isEmpty(value: unknown): boolean {
-  return value === null || (typeof value === "object" && Object.keys(value).length === 0);
 }
 
 // The last writer of a template, as recorded by the API server.

@@ -158,6 +158,27 @@ Deno.test("Informer: keeps its resource version while the API server is down, an
   deepEqual([streams.requests.length, informer.get("a")], [1, "red"]);
 });
 
+Deno.test("Informer: is not fresh 15 s after its stream broke, although the wall clock is set back", async () => {
+  using watched = streamed();
+  const { streams, informer } = watched;
+  await informer.start();
+  await eventually("a stream", () => informer.isFresh);
+  streams.isDown = true;
+  streams.end("nodes", new Error("connection reset"));
+  await eventually("tries to open another", () => streams.refused >= 1);
+  equal(informer.isFresh, true);
+  const { now } = Date;
+  const monotonic = performance.now.bind(performance);
+  try {
+    Date.now = () => now() - 3_600_000;
+    performance.now = () => monotonic() + 16_000;
+    equal(informer.isFresh, false);
+  } finally {
+    Date.now = now;
+    performance.now = monotonic;
+  }
+});
+
 Deno.test("Informer: is not fresh while a broken stream cannot be opened again", async () => {
   using watched = streamed();
   const { streams, informer } = watched;

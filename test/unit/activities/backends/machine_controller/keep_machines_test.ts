@@ -1,5 +1,6 @@
-import { deepEqual, equal, match } from "node:assert/strict";
+import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import { keepMachines } from "../../../../../activities/backends/machine_controller/keep_machines.ts";
+import { awaitDesiredSettled } from "../../../../../activities/pool/read_desired.ts";
 import { strayNode } from "../../../../../activities/backends/registry.ts";
 import type { Keeping } from "../../../../../workflows/contracts/mod.ts";
 import { inActivity } from "../../../../support/activity_context.ts";
@@ -123,6 +124,23 @@ Deno.test("keepMachines: leaves a change with the same image to a rollout", asyn
   deepEqual([await keep(kube), kube.writes], [{ outcome: "Unneeded" }, []]);
 });
 
+Deno.test("keepMachines: leaves machines alone while the pool is paused and its image was changed during the pause", async () => {
+  const kube = changedPool();
+  kube.remove("machinesets", "pool-hash-2", "fleet");
+  kube.remove("machines", "new", "fleet");
+  const deployment = kube.get("machinedeployments", "pool", "fleet") ?? machineDeployment();
+  const metadata = { ...deployment.metadata, annotations: { [revisionKey]: "1" } };
+  kube.put("machinedeployments", { ...deployment, metadata, spec: { ...deployment["spec"] as object, paused: true } });
+  deepEqual([await keep(kube), kube.writes], [{ outcome: "Unneeded" }, []]);
+});
+
+Deno.test("keepMachines: keeps the machines of a pool that was paused after machine-controller had observed the new image", async () => {
+  const kube = changedPool();
+  const deployment = kube.get("machinedeployments", "pool", "fleet") ?? machineDeployment();
+  kube.put("machinedeployments", { ...deployment, spec: { ...deployment["spec"] as object, paused: true } });
+  deepEqual(await keep(kube), { outcome: "Kept" });
+});
+
 Deno.test("keepMachines: refuses a change of more than the image", async () => {
   await assertRefused(changedPool({ wanted: template(after, "1.36.1") }), /more than the image changes/);
 });
@@ -154,4 +172,56 @@ Deno.test("keepMachines: returns Pending after a conflict, so that the next reco
     if (request.startsWith("patch machinesets")) putSet(kube, "1", template(before));
   };
   deepEqual(await keep(kube), { outcome: "Pending" });
+});
+
+/**
+ * Returns a pool whose image was changed, kept in place, and then changed back. The MachineSet with the machines still
+ * has the name that machine-controller (1.66) gives to the MachineSet of the first template, so machine-controller can
+ * neither find nor create a MachineSet for it, and observes no generation (`getNewMachineSet`).
+ */
+async function revertedPool(policy: object): Promise<FakeKube> {
+  const kube = changedPool();
+  await keep(kube);
+  kube.remove("machines", "new", "fleet");
+  const { metadata, spec } = kube.get("machinedeployments", "pool", "fleet") ?? machineDeployment();
+  kube.put("machinedeployments", {
+    metadata: { ...metadata, generation: 3 },
+    spec: { ...spec as object, template: template(before) },
+    status: { observedGeneration: 2 },
+  });
+  const [first, second] = ["1", "2"].map((nth) => kube.get("machinesets", `pool-hash-${nth}`, "fleet") ?? machineSet());
+  kube.put("machinesets", {
+    ...first,
+    metadata: { ...first?.metadata, name: "pool-hash-1", annotations: { [revisionKey]: "2" } },
+  });
+  kube.put("machinesets", {
+    ...second,
+    metadata: { ...second?.metadata, name: "pool-hash-2", annotations: { [revisionKey]: "1" } },
+  });
+  kube.put("rolloutpolicies", { metadata: { namespace: "fleet", name: "policy" }, spec: policy });
+  kube.onRequest = (request) => {
+    if (!request.startsWith("patch machinesets")) return;
+    const there = kube.get("machinedeployments", "pool", "fleet") ?? machineDeployment();
+    kube.put("machinedeployments", { ...there, status: { observedGeneration: 3 } });
+  };
+  kube.writes.length = 0;
+  return kube;
+}
+
+function settle(kube: FakeKube): Promise<unknown> {
+  const order = { pool, until: Date.now() + 700 };
+  const reader = { kube: kube.client, profileNamespace: "kube-system" };
+  return inActivity(() => awaitDesiredSettled(reader, order, 100));
+}
+
+Deno.test("awaitDesiredSettled: gives the MachineSet its first image back, for which machine-controller cannot create another MachineSet", async () => {
+  const kube = await revertedPool({ onImageChange: "InPlace" });
+  await settle(kube);
+  deepEqual(templateOf(kube, "pool-hash-1"), numbered("hash-1", template(before)));
+});
+
+Deno.test("awaitDesiredSettled: changes no MachineSet if a changed image replaces machines", async () => {
+  const kube = await revertedPool({ onImageChange: "Replace" });
+  await rejects(settle(kube), { type: "SettleExpired" });
+  deepEqual(kube.writes, []);
 });
