@@ -340,7 +340,7 @@ const groups: Fault[] = [
   {
     name: "scaling group: a token that was used is given again",
     file: "activities/backends/scaling_group/orders.ts",
-    from: "if (number === undefined || !taken(asked.ledger.tokens, number)) {",
+    from: "if (number === undefined || !taken(unusedNumbers(asked, seen.instances), number)) {",
     to: "if (number === undefined) {",
     caughtBy: {
       file: "test/unit/activities/backends/scaling_group/papers_test.ts",

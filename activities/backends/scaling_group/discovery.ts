@@ -1,7 +1,7 @@
 /**
  * Creates a ScalingGroup for each group of the cloud, and does not change what users set on it. A ScalingGroup is
  * deleted only after three complete discoveries without its group, because clouds leave out what they cannot list at
- * that moment.
+ * that moment. A discovery without any group deletes none.
  */
 import type { Cluster } from "../../cluster.ts";
 import { createHash } from "node:crypto";
@@ -66,7 +66,9 @@ async function compare(
   result.groups = groups.length;
   const found = new Map(groups.map((group) => [groupKeyOf(group.id), group]));
   const known = new Map(objects.map((object) => [groupKeyOf(object.spec.groupId), object]));
-  const missing = isComplete ? objects.filter(({ spec }) => !found.has(groupKeyOf(spec.groupId))) : [];
+  // An empty list proves nothing: credentials of another account, or a wrong place or tag, have the same answer.
+  const isProof = isComplete && groups.length > 0;
+  const missing = isProof ? objects.filter(({ spec }) => !found.has(groupKeyOf(spec.groupId))) : [];
   await allOf([
     ...[...found].map(([key, group]) => () =>
       attempting(`create or update the ScalingGroup of group "${group.id}"`, async () => {

@@ -6,7 +6,7 @@ import { same } from "../../node_version/classify.ts";
 import type { GroupNode } from "../../node_version/group_nodes.ts";
 import { freeNumbers, type Legacy, legacyFor, type Tokens } from "./ledger.ts";
 import { isAlive, isOf, type Order } from "./records.ts";
-import type { CloudSight, Moment } from "./sight.ts";
+import type { Asked, CloudSight, Moment } from "./sight.ts";
 import { hashOf, type Target } from "../../node_version/version_release.ts";
 
 /**
@@ -141,6 +141,22 @@ export function numberIn(group: string, token: string): number | undefined {
   const start = `${group}${between}`;
   const rest = token.startsWith(start) ? token.slice(start.length) : "";
   return /^[1-9]\d{0,14}$/.test(rest) ? Number(rest) : undefined;
+}
+
+/**
+ * Returns the unused numbers of a group. A ScalingGroup that was created again has lost its record of used numbers, and
+ * clouds remember the tokens of deleted machines. So all numbers up to the highest one of a machine that is older than
+ * the ScalingGroup count as used.
+ */
+export function unusedNumbers(
+  { group: { metadata }, ledger: { tokens } }: Pick<Asked, "group" | "ledger">,
+  instances: readonly Instance[],
+): Tokens {
+  const createdAt = Date.parse(metadata.creationTimestamp);
+  const isOlder = (madeAt: number): boolean => madeAt > 0 && madeAt < createdAt; // 0: the cloud does not report it
+  const older = instances.filter(({ since }) => isOlder(Date.parse(since)));
+  const highest = Math.max(0, ...older.flatMap(({ token = "" }) => numberIn(metadata.name, token) ?? []));
+  return { next: Math.max(tokens.next, highest + 1), unused: tokens.unused.filter((number) => number > highest) };
 }
 
 /**

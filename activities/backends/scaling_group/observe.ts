@@ -16,8 +16,9 @@ import {
   type Of,
   orderOfInstance,
   papersOf,
+  unusedNumbers,
 } from "./member.ts";
-import { declaredSize, obsoleteIn, openOrders, orphansOf } from "./size.ts";
+import { closedOutside, declaredSize, obsoleteIn, openOrders, orphansOf } from "./size.ts";
 import { type Asked, type CloudSight, groupNameOf, needAsked, readAsked, readCloud } from "./sight.ts";
 import { askedBy, hashOf } from "../../node_version/version_release.ts";
 
@@ -150,11 +151,16 @@ function membersOf(of: Of, seen: CloudSight): Member[] {
     isLost(order, at) && (open.includes(order) || (order.isVanished && alive.has(order.donor ?? "")));
   const unseen = records.orders.filter((order) => !isShown(order) && !isMadeUpFor(order));
   const gone = records.removals.filter(({ member }) => !shown.some(({ id }) => id === member));
-  return [
+  const members = [
     ...shown,
     ...unseen.map((order) => memberOfOrder(of, order, at)),
     ...gone.map(({ member, record }) => goneMember(member, record.metadata.creationTimestamp)),
   ];
+  const given = new Set(members.map(({ id }) => id));
+  // A replaced machine that was deleted outside of Ostler is shown until its removal has ended the order.
+  const ended = closedOutside(seen).filter(({ donor = "" }) => !given.has(donor));
+  const donors = new Map(ended.map(({ donor = "", since }) => [donor, since]));
+  return [...members, ...[...donors].map(([donor, since]) => goneMember(donor, since))];
 }
 
 /**
@@ -172,7 +178,8 @@ function surplusIn(seen: CloudSight): Set<Instance> {
 }
 
 /**
- * Returns a machine whose instance the cloud does not show any more, although the record of its removal still exists.
+ * Returns a machine whose instance the cloud does not show any more, although a record of its removal or of its
+ * replacement still exists.
  */
 function goneMember(id: string, since: string): Member {
   const unknown = { templateHash: "", image: "", kubelet: "" };
@@ -194,7 +201,7 @@ function papersFor(of: Of, { asked, seen, there }: { asked: Asked; seen: CloudSi
   const hasRoom = seen.cloud.max > replicas && staying.length >= replicas;
   const group = groupNameOf(of.pool);
   const given = new Set(there.map(({ id }) => id));
-  const tokens = asked.ledger.tokens;
+  const tokens = unusedNumbers(asked, seen.instances);
   // Counts orders with a number that the ledger does not show as used yet, because the pending machines with these
   // numbers are filtered out below.
   const passed = [...given].flatMap((id) => numberIn(group, id) ?? []).filter((number) => number >= tokens.next).length;

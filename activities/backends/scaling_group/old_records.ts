@@ -228,32 +228,52 @@ interface Owned {
 
 interface GroupFleet {
   nodes: GroupNode[];
-  /** The instances of all groups, including groups without nodes; empty if the groups were not read. */
+  /** The instances of the groups that were read in the cloud, including groups without nodes. */
   instances: Instance[];
+}
+
+/** The parameters of a read of nodes, besides the groups. */
+interface FleetQuestion {
+  /** Whether the caller needs the instances. */
+  isAsked: boolean;
+  target: NodeTarget;
+  /** The IDs of groups whose rollouts have converged on the target. */
+  converged: readonly string[];
 }
 
 /**
  * Reads all nodes of the groups, and writes missing annotations. A node belongs to the group that its annotation names,
- * or that has its instance. Asks the cloud for instances only if a node lacks the annotation of its group or image, or
- * if the caller needs the instances (`isAsked`).
+ * or that has its instance. Reads the instances of all groups only if the caller needs them, or if a node lacks the
+ * annotation of its group or image. Otherwise reads only those of converged groups in which a node names an image that
+ * is not the desired one.
  */
 export async function readFleet(
   kube: Cluster,
   groupIds: readonly string[],
-  { isAsked }: { isAsked: boolean },
+  { isAsked, target, converged }: FleetQuestion,
 ): Promise<GroupFleet> {
   if (groupIds.length === 0) return { nodes: [], instances: [] };
   const keys = new Set(groupIds.map(groupKeyOf));
+  const ended = new Set(converged.map(groupKeyOf));
   const all = await readGroupNodes(kube);
   const isOwn = ({ group }: GroupNode): boolean => keys.has(groupKeyOf(group));
-  const isSilent = all.some(({ group, image }) => group === "" || (keys.has(groupKeyOf(group)) && image === ""));
-  const owned = isAsked || isSilent ? await readOwned(kube, groupIds) : [];
+  // The node of a pair of the Constellation node operator keeps its annotations until its pair is taken over.
+  const isDoubtful = ({ group, image, heir }: GroupNode): boolean =>
+    ended.has(groupKeyOf(group)) && !same(image, target.image) && heir === "";
+  const isBare = (node: GroupNode): boolean => node.group === "" || (node.image === "" && isOwn(node));
+  const doubted = new Set(all.filter(isDoubtful).map(({ group }) => groupKeyOf(group)));
+  const needed = isAsked || all.some(isBare) ? groupIds : groupIds.filter((id) => doubted.has(groupKeyOf(id)));
+  const owned = needed.length > 0 ? await readOwned(kube, needed) : [];
   const byId = new Map(owned.map((each) => [each.instance.providerId.toLowerCase(), each]));
   const names = new Set(owned.map(({ instance }) => instance.node));
   const own = all.filter((node) => {
     return isOwn(node) || (node.providerId === "" ? names.has(node.name) : byId.has(node.providerId.toLowerCase()));
   });
-  const nodes = await abreast(width, own, (node) => described(kube, node, byId.get(node.providerId.toLowerCase())));
+  const nodes = await abreast(width, own, (node) => {
+    const owned = byId.get(node.providerId.toLowerCase());
+    const isUpdated = isDoubtful(node) && owned !== undefined && same(owned.instance.image, target.image);
+    return described(kube, node, { owned, isUpdated });
+  });
   return { nodes, instances: owned.map(({ instance }) => instance) };
 }
 
@@ -265,11 +285,19 @@ async function readOwned(kube: Cluster, groupIds: readonly string[]): Promise<Ow
   return lists.flat();
 }
 
-/** Writes the annotations that a node lacks; existing ones are never changed. */
-async function described(kube: Kube, node: GroupNode, owned: Owned | undefined): Promise<GroupNode> {
-  if (!owned || node.providerId === "" || (node.group !== "" && node.image !== "")) return node;
+/**
+ * Writes the annotations that a node lacks. Changes an existing one only if the instance was updated without Ostler
+ * (`isUpdated`): some clouds recreate a machine under its name, so its Node still names the previous image.
+ */
+async function described(
+  kube: Kube,
+  node: GroupNode,
+  { owned, isUpdated }: { owned: Owned | undefined; isUpdated: boolean },
+): Promise<GroupNode> {
+  const isComplete = node.group !== "" && node.image !== "" && !isUpdated;
+  if (!owned || node.providerId === "" || isComplete) return node;
   const group = node.group || owned.group;
-  const image = node.image || owned.instance.image;
+  const image = isUpdated ? owned.instance.image : node.image || owned.instance.image;
   const annotations = { [marks.group]: group, [marks.image]: image };
   const { name, uid } = node;
   const isThere = await ifFound(kube.core.patchNode({ name, body: { metadata: { uid, annotations } } }, asMergePatch));

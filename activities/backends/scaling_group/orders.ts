@@ -20,7 +20,7 @@ import { ensureBoots } from "./boots.ts";
 import { isOfControlPlane, refuseUnfit } from "./control_plane.ts";
 import { inheritanceFor } from "./inheritance.ts";
 import { patchLedger, taken, written } from "./ledger.ts";
-import { countedComponents, memberIdOf, numberIn } from "./member.ts";
+import { countedComponents, memberIdOf, numberIn, unusedNumbers } from "./member.ts";
 import {
   deleteRecord,
   isAlive,
@@ -55,7 +55,7 @@ export function admitMember(kube: Cluster, { pool, machine, victim }: AdmitOrder
     const order = known ?? await recorded(kube, { pool, asked, seen }, { machine, victim });
     if (order.goal === "Leave" || order.providerId !== "") return;
     // The group may have another target by now, because the read of the cloud takes seconds.
-    const now = await noteNumber(kube, pool, machine);
+    const now = await noteNumber(kube, { pool, seen }, machine);
     refuseOtherTarget(now, order);
     await withdrawIfLate(kube, now, order);
     await give(kube, { pool, asked: now }, order);
@@ -74,7 +74,7 @@ async function recorded(
   { machine, victim }: { machine: string; victim: string | undefined },
 ): Promise<Order> {
   const number = numberIn(groupNameOf(pool), machine);
-  if (number === undefined || !taken(asked.ledger.tokens, number)) {
+  if (number === undefined || !taken(unusedNumbers(asked, seen.instances), number)) {
     throw moot("MachineGone", `Failed to order machine "${machine}": the token of its order was already used`);
   }
   const donor = replacedFor({ asked, seen }, victim);
@@ -129,8 +129,9 @@ function replacedFor(
  * Throws Transient while another order replaces the same old machine, or while the order that created the old machine
  * is not complete, because the group is then one larger already.
  */
-function waitForRival({ instances, records }: CloudSight, machine: string, donor: string): void {
-  const open = openOrders({ instances, records });
+function waitForRival(seen: CloudSight, machine: string, donor: string): void {
+  const { instances, records } = seen;
+  const open = openOrders(seen);
   const isOnItsWay = (order: Order): boolean => order.goal === "Join" && !isReached(order, instances);
   const rival = records.orders.find((order) =>
     (order.donor === donor && (isOnItsWay(order) || (order.goal === "Join" && open.includes(order)))) ||
@@ -186,11 +187,15 @@ async function createRecord(
  * Reads the group and records that the number in the order's token is used, before the cloud gets the order; returns
  * the group with this record.
  */
-async function noteNumber(kube: Kube, pool: PoolRef, machine: string): Promise<Asked> {
+async function noteNumber(
+  kube: Kube,
+  { pool, seen }: Pick<Place, "pool" | "seen">,
+  machine: string,
+): Promise<Asked> {
   const asked = await needAsked(kube, pool);
   const { group, ledger } = asked;
   const number = numberIn(group.metadata.name, machine);
-  const tokens = number === undefined ? undefined : taken(ledger.tokens, number);
+  const tokens = number === undefined ? undefined : taken(unusedNumbers(asked, seen.instances), number);
   if (!tokens) return asked;
   const noted = await patchLedger(kube, group.metadata, written({ tokens }));
   return { ...asked, group: noted, ledger: { ...ledger, tokens } };

@@ -16,7 +16,7 @@ import { marksOf } from "./boots.ts";
 import { inheritanceFor } from "./inheritance.ts";
 import { isOfControlPlane, leaveEtcd, refuseUnfit } from "./control_plane.ts";
 import { groupFinalizer, patchLedger, withLegacy, written } from "./ledger.ts";
-import { noteSize, obsoleteIn, openOrders, orphansOf } from "./size.ts";
+import { closedOutside, noteSize, obsoleteIn, openOrders, orphansOf } from "./size.ts";
 import { isLost, memberIdOf, orderOfInstance } from "./member.ts";
 import { keptOf, readGroupState } from "./observe.ts";
 import {
@@ -141,7 +141,9 @@ async function meant(kube: Cluster, { pool, asked, seen }: Place, machine: strin
   // An instance that is already being deleted was removed outside of Ostler, so the group replaces it.
   const shrinks = isAlive(instance) && await isAbove(kube, { seen }, { machine, own });
   if (shrinks) await noteSize(kube, { asked, seen });
-  if (!shrinks && instance) await leave(kube, { pool, asked, seen }, { machine, instance });
+  // The replacement of a machine whose order is closed has an order, so it takes over by that order.
+  const isReplaced = closedOutside(seen).some(({ donor }) => donor === machine);
+  if (!shrinks && instance && !isReplaced) await leave(kube, { pool, asked, seen }, { machine, instance });
   const body = {
     metadata: {
       ...{ name, finalizers: [recordFinalizer] },
@@ -266,16 +268,17 @@ async function forget(
   { machine, removal }: { machine: string; removal: Removal | undefined },
 ): Promise<void> {
   await deleteNode(kube, { asked, seen }, removal?.providerId ?? "");
-  const open = openOrders(seen);
+  const [open, closed] = [openOrders(seen), closedOutside(seen)];
   for (const order of seen.records.orders) {
     const isOwn = order.id === machine;
-    if (isOwn && !removal?.shrinks && (open.includes(order) || isDonorThere(seen, order))) {
+    const isClosed = removal?.shrinks || closed.includes(order);
+    if (isOwn && !isClosed && (open.includes(order) || isDonorThere(seen, order))) {
       await noteVanished(kube, order);
-    } else if (order.donor === machine && order.isDone && !removal?.shrinks && open.includes(order)) {
+    } else if (order.donor === machine && order.isDone && !isClosed && open.includes(order)) {
       continue; // The group replaced the old machine by itself, and stays one larger until another machine is removed.
     } else if (isOwn || (order.donor === machine && (order.isDone || isUnseen(seen, order)))) {
       await deleteRecord(kube, order.record);
-    } else if (order.donor === machine && removal?.shrinks) await settle(kube, order);
+    } else if (order.donor === machine && isClosed) await settle(kube, order);
   }
   if (removal) await deleteRecord(kube, removal.record);
 }

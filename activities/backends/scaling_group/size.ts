@@ -7,7 +7,7 @@ import type { Instance } from "../../clouds/driver.ts";
 import type { Asked, CloudSight } from "./sight.ts";
 import { isAlive, isOf, type Order, type Removal } from "./records.ts";
 import { type Ledger, patchLedger, written } from "./ledger.ts";
-import { isLost, memberIdOf } from "./member.ts";
+import { isLost, memberIdOf, orderOfInstance } from "./member.ts";
 import type { Kube } from "../../kube/client.ts";
 
 type Seen = Pick<CloudSight, "cloud" | "instances" | "records" | "nodes" | "at" | "moved">;
@@ -17,11 +17,19 @@ export function isReached({ id, providerId }: Order, instances: readonly Instanc
   return providerId !== "" || instances.some(({ token }) => token === id);
 }
 
+type Counted = Pick<Seen, "cloud" | "instances" | "records" | "at">;
+
 /**
  * Returns the orders that have made the group larger by one machine each, and for which no removal of the new or the
  * replaced machine has made the group smaller again.
  */
-export function openOrders({ instances, records: { orders, removals } }: Pick<Seen, "instances" | "records">): Order[] {
+export function openOrders(seen: Counted): Order[] {
+  const closed = closedOutside(seen);
+  return orderedAbove(seen).filter((order) => !closed.includes(order));
+}
+
+/** Returns the orders that have made the group larger, apart from those that a removal by Ostler has closed. */
+function orderedAbove({ instances, records: { orders, removals } }: Pick<Seen, "instances" | "records">): Order[] {
   const gone = new Set(removals.filter(({ shrinks }) => shrinks).map(({ member }) => member));
   const alive = new Set(instances.filter((each) => isAlive(each)).map(memberIdOf));
   return orders.filter((order) => {
@@ -32,11 +40,37 @@ export function openOrders({ instances, records: { orders, removals } }: Pick<Se
   });
 }
 
+/** Clocks of clouds and workers differ by less than this (ms). */
+const slackMs = 60_000;
+
+/**
+ * Returns the orders that a removal outside of Ostler has closed: their new or replaced machine was deleted, and the
+ * group became smaller by it. A group that keeps its size creates another machine instead, so as many orders stay open
+ * as the group has created, or still lacks, machines without an order.
+ */
+export function closedOutside(seen: Counted): Order[] {
+  const { cloud, records: { orders }, at } = seen;
+  const alive = seen.instances.filter((each) => isAlive(each));
+  const ids = new Set(alive.map(memberIdOf));
+  const isGone = (order: Order): boolean =>
+    isLost(order, at) && !alive.some((each) => each.token === order.id || isOf(order.providerId, each));
+  const halved = orderedAbove(seen).filter((order) =>
+    order.goal === "Join" && (!ids.has(order.donor ?? "") || isGone(order))
+  );
+  if (halved.length === 0) return [];
+  const since = Math.min(...halved.map((order) => Date.parse(order.since))) - slackMs;
+  const made = alive.filter((each) =>
+    each.token === undefined && !orderOfInstance(orders, each) && Date.parse(each.since) >= since
+  );
+  const lacking = Math.max(0, cloud.size - alive.length);
+  return halved.slice(0, Math.max(0, halved.length - made.length - lacking));
+}
+
 /**
  * Returns open orders whose old machine was removed outside of Ostler and replaced by the group, so that one machine is
  * surplus.
  */
-export function orphansOf(seen: Pick<Seen, "instances" | "records">): Order[] {
+export function orphansOf(seen: Counted): Order[] {
   const alive = new Set(seen.instances.filter((each) => isAlive(each)).map(memberIdOf));
   return openOrders(seen).filter(({ goal, donor = "" }) => goal === "Join" && !alive.has(donor));
 }
@@ -47,9 +81,9 @@ export function orphansOf(seen: Pick<Seen, "instances" | "records">): Order[] {
  * by one machine at a time and never below its minimum.
  */
 export function obsoleteIn(
-  { cloud, instances, records, nodes }: Pick<Seen, "cloud" | "instances" | "records" | "nodes">,
+  { cloud, instances, records, nodes, at }: Counted & Pick<Seen, "nodes">,
 ): Instance[] {
-  const open = openOrders({ instances, records });
+  const open = openOrders({ cloud, instances, records, at });
   if (cloud.size - open.length <= cloud.min) return [];
   return instances.filter((each) => {
     const node = nodes.get(each.providerId.toLowerCase());

@@ -34,20 +34,31 @@ interface Left {
   records: readonly PendingNode[];
 }
 
+/** The PendingNodes that remain after a takeover. */
+interface Remaining {
+  /** PendingNodes that belong to no pair. */
+  single: PendingNode[];
+  /** PendingNodes of groups that could not be read: they may belong to a pair, so a later takeover needs them. */
+  unread: PendingNode[];
+}
+
 /**
  * Records each pair of new and old machine as an order of Ostler, and removes marks whose partner does not exist;
  * returns the PendingNodes that remain.
  */
-export async function takeOverPairs(kube: Cluster, { version, groups, nodes, records }: Left): Promise<PendingNode[]> {
+export async function takeOverPairs(kube: Cluster, { version, groups, nodes, records }: Left): Promise<Remaining> {
   const taken: PendingNode[] = [];
+  const unread: PendingNode[] = [];
   for (const group of groups) {
     const isOwn = (id: string): boolean => groupKeyOf(id) === groupKeyOf(group.spec.groupId);
     const own = nodes.filter((node) => isOwn(node.group) && !node.isControlPlane && !node.isObsolete);
     const joins = records.filter(({ spec }) => isOwn(spec.groupID) && spec.goal !== "Leave");
     if (joins.length === 0 && own.every(({ heir, donor }) => heir === "" && donor === "")) continue;
-    taken.push(...await takeOver(kube, { version, group, nodes: own, joins }));
+    const found = await takeOver(kube, { version, group, nodes: own, joins });
+    if (found) taken.push(...found);
+    else unread.push(...records.filter(({ spec }) => isOwn(spec.groupID)));
   }
-  return records.filter((record) => !taken.includes(record));
+  return { single: records.filter((record) => !taken.includes(record) && !unread.includes(record)), unread };
 }
 
 interface Half {
@@ -57,14 +68,15 @@ interface Half {
   joins: readonly PendingNode[];
 }
 
-async function takeOver(kube: Cluster, { version, group, nodes, joins }: Half): Promise<PendingNode[]> {
+/** Returns the PendingNodes that were taken over; undefined if the group could not be read. */
+async function takeOver(kube: Cluster, { version, group, nodes, joins }: Half): Promise<PendingNode[] | undefined> {
   const asked: Asked = { group, version, ledger: ledgerOf(group), target: targetOf(group, version) };
   const seen = await readCloud(kube, asked).catch((error: unknown) => {
     // The workflow of the group reports this refusal.
     if (["CloudRefused", "ObjectInvalid"].includes(failureTypeOf(error))) return undefined;
     throw error;
   });
-  if (!seen) return [];
+  if (!seen) return undefined;
   const target = askedBy(version);
   const isPaired = (providerId: string): boolean =>
     nodes.some((node) => same(node.providerId, providerId) && node.donor !== "");

@@ -74,16 +74,16 @@ export function surveyNodeVersion(
     const known = isKnown ? groups.map(({ spec }) => spec.groupId) : [];
     const own = records.filter(({ spec }) => keys.includes(groupKeyOf(spec.groupID)));
     const ofOld = own.filter(isOld);
-    const fleet = await readFleet(kube, known, { isAsked: ofOld.length > 0 });
-    const workers = new Set(
-      groups.filter((group) => !isControlPlane(group)).map(({ spec }) => groupKeyOf(spec.groupId)),
-    );
+    const converged = progress.filter(({ isDone }) => isDone).map(({ groupId }) => groupId);
+    const fleet = await readFleet(kube, known, { isAsked: ofOld.length > 0, target, converged });
+    const workerGroups = groups.filter((group) => !isControlPlane(group));
+    const workers = new Set(workerGroups.map(({ spec }) => groupKeyOf(spec.groupId)));
     const mayTake = (group: string): boolean => workers.has(groupKeyOf(group));
-    const left = await takeOverPairs(kube, {
-      ...{ version, nodes: fleet.nodes, records: ofOld },
-      groups: isKnown && !isTooNew ? groups.filter((group) => !isControlPlane(group)) : [],
-    });
-    const old = await tendOldRecords(kube, left, { fleet, target, now: Date.now(), mayTake });
+    // While nodes are unknown or may not be replaced, no pair is taken over, so the records of pairs must stay.
+    const { single, unread } = isKnown && !isTooNew
+      ? await takeOverPairs(kube, { version, nodes: fleet.nodes, records: ofOld, groups: workerGroups })
+      : { single: [], unread: ofOld };
+    const old = [...unread, ...await tendOldRecords(kube, single, { fleet, target, now: Date.now(), mayTake })];
     const pending = [...own.filter((record) => !isOld(record)), ...old];
     const classes = classesOf(fleet.nodes, target, pending);
     const completion = completionOf({ nodes: namesOf(classes), ...movesOf(pending) });

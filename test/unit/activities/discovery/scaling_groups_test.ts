@@ -71,6 +71,15 @@ Deno.test("K20 discovery: ignores incomplete lists of groups, and counts complet
   deepEqual(specs(kube).length, 1);
 });
 
+Deno.test("K20 discovery: deletes no ScalingGroup while the cloud lists no group at all, because a wrong account, place or tag has the same answer", async () => {
+  const listed = { groups: [a, b], isComplete: true };
+  const kube = kubeWith(listed);
+  await discoverScalingGroups(kube, 0);
+  listed.groups = [];
+  for (let at = 10; at < 100; at += 10) await discoverScalingGroups(kube, at * minutes);
+  deepEqual(specs(kube).length, 2);
+});
+
 Deno.test("K20 discovery: keeps the fields that people set on a group, and updates its name from the cloud (X4)", async () => {
   const listed = { groups: [a], isComplete: true };
   const kube = kubeWith(listed);

@@ -18,6 +18,14 @@ async function ordered(): Promise<{ group: GroupInMemory; newcomer: CloudInstanc
   return { group, newcomer };
 }
 
+/** Orders like `ordered`, but ten minutes ago, when the other machines existed already. */
+async function orderedLater(): ReturnType<typeof ordered> {
+  const { group, newcomer } = await ordered();
+  const record = group.kube.get("pendingnodes", first);
+  Object.assign(record?.metadata ?? {}, { creationTimestamp: new Date(Date.now() - 600_000).toISOString() });
+  return { group, newcomer };
+}
+
 async function wanted(group: GroupInMemory): Promise<number> {
   const seen = await group.backend.wanted(pool, { profileNamespace: "" });
   return seen.state === "Present" ? seen.desired.replicas : 0;
@@ -53,6 +61,36 @@ for (const when of ["boots", "has joined"] as const) {
     deepEqual([sizeOf(group), await wanted(group), group.kube.all("pendingnodes").length], [3, 3, 0]);
   });
 }
+
+for (const when of ["boots", "has joined"] as const) {
+  Deno.test(`group size: if another client deletes the old machine and reduces the size while the new machine ${when}, no other machine counts as surplus`, async () => {
+    const { group, newcomer } = await orderedLater();
+    const join = async (): Promise<void> => {
+      group.join(newcomer.providerId, next);
+      await group.backend.welcome({ pool, machine: first });
+    };
+    if (when === "has joined") await join();
+    group.cloud.remove(group.cloud.instances()[0]?.providerId ?? "", true);
+    group.settle();
+    deepEqual([sizeOf(group), await wanted(group)], [3, 3]);
+    const { members } = await group.backend.observe(pool);
+    const going = members.filter(({ phase }) => phase === "Leaving").map(({ id }) => id);
+    deepEqual(going, ["workers-1"]);
+    await goes(group, "workers-1");
+    if (when === "boots") await join();
+    deepEqual([sizeOf(group), await wanted(group), group.kube.all("pendingnodes").length], [3, 3, 0]);
+  });
+}
+
+Deno.test("group size: if another client deletes the new machine and reduces the size, the old machine stays and gets another replacement", async () => {
+  const { group, newcomer } = await orderedLater();
+  group.cloud.remove(newcomer.providerId, true);
+  group.settle();
+  deepEqual([sizeOf(group), await wanted(group)], [3, 3]);
+  await goes(group, first);
+  await group.backend.orders.admit({ pool, machine: second, victim: "workers-1" });
+  deepEqual([sizeOf(group), await wanted(group), group.kube.all("pendingnodes").length], [4, 3, 1]);
+});
 
 Deno.test("group size: the machine that the group creates instead of a deleted old machine still counts as surplus after the removal of the old machine has ended", async () => {
   const { group, newcomer } = await ordered();

@@ -93,6 +93,30 @@ Deno.test("numbers: an order with a used number fails as MachineGone, and does n
   deepEqual([group.cloud.group(spec.id)?.size, group.kube.all("pendingnodes").length], [3, 0]);
 });
 
+Deno.test("numbers: the numbers of machines that exist, and all lower numbers, are not used again when their ScalingGroup was created again", async () => {
+  const group = outdated();
+  const replace = async (machine: string, victim: string, to: typeof next): Promise<void> => {
+    group.ask(to, { stage: "Workers", digest: hashOf(to) });
+    await group.backend.orders.admit({ pool, machine, victim });
+    group.join(group.cloud.instances().at(-1)?.providerId ?? "", to);
+    await group.backend.welcome({ pool, machine });
+    await group.backend.orders.release({ pool, machine: victim });
+    group.settle();
+    await group.backend.seeOff({ pool, machine: victim });
+  };
+  await replace("workers-new-1", "workers-1", next);
+  await replace("workers-new-2", "workers-new-1", { ...next, image: "image-3" });
+  const same = group.kube.get("scalinggroups", "workers")?.["spec"];
+  group.kube.remove("scalinggroups", "workers");
+  const creationTimestamp = new Date(Date.now() + 1_000).toISOString();
+  group.kube.put("scalinggroups", { metadata: { name: "workers", creationTimestamp }, spec: same });
+  group.ask(next, released);
+  deepEqual(await papersOf(group), ["workers-new-3"]);
+  await replace("workers-new-3", "workers-new-2", next);
+  group.ask(version, { stage: "Workers", digest: hashOf(version) });
+  deepEqual(await papersOf(group), ["workers-new-4"]);
+});
+
 for (const id of [spec.id, spec.id.toUpperCase()]) {
   Deno.test(`owns: accepts the node of an instance that was deleted when the node names its group as "${id}"`, async () => {
     const group = outdated({ id });

@@ -50,6 +50,8 @@ function removal(member: string, of: string, shrinks: boolean): Removal {
 }
 
 const three = [instance("1"), instance("2"), instance("3")];
+/** Machines that are older than all orders. */
+const older = ["2", "3"].map((id) => ({ ...instance(id), since: "2025-12-01T00:00:00Z" }));
 const five = ["5", "6", "7", "8", "9"].map((id) => instance(id));
 
 interface Case {
@@ -215,6 +217,19 @@ const table: [what: string, seen: Case, declared: number][] = [
       orders: [order("n1", "1", "4")],
     },
     3,
+  ],
+  [
+    "another controller deletes the old machine and reduces the size",
+    {
+      ...{ size: 3, instances: [...older, instance("4", "Ready", "n1")], declared: 3 },
+      orders: [order("n1", "1", "4")],
+    },
+    3,
+  ],
+  [
+    "another controller deletes the new machine of a group of one machine and reduces the size",
+    { size: 1, instances: older.slice(0, 1), orders: [order("n1", "2", "4")], declared: 1 },
+    1,
   ],
   [
     "the old machine has been deleted, and the size does not include it any more",

@@ -2,7 +2,9 @@
 import { deepEqual, equal } from "node:assert/strict";
 import { surveyNodeVersion } from "../../../../../activities/backends/scaling_group/version_survey.ts";
 import { hashOf } from "../../../../../activities/node_version/version_release.ts";
-import { GroupInMemory, next, pool, spec, version } from "../../../../support/group_in_memory.ts";
+import { refused } from "../../../../../activities/failures.ts";
+import { directCloud, GroupInMemory, next, pool, spec, version } from "../../../../support/group_in_memory.ts";
+import { useCloud } from "../../../../support/staged_cluster.ts";
 
 const prefix = "constellation.edgeless.systems";
 
@@ -46,6 +48,35 @@ async function wanted({ backend }: GroupInMemory): Promise<number> {
 function minted(group: GroupInMemory, { providerId, node }: { providerId: string; node: string }): void {
   const record = { providerID: providerId, groupID: spec.id, nodeName: node, goal: "Join" };
   group.kube.put("pendingnodes", { metadata: { name: node }, spec: record, status: { cspState: "Ready" } });
+}
+
+const troubles: [what: string, begin: (group: GroupInMemory) => void, end: (group: GroupInMemory) => void][] = [
+  ["the cloud refuses to answer", ({ client }) => {
+    useCloud(client, () => Promise.reject(refused("CloudRefused", "Failed to open the cloud: refused")));
+  }, ({ client, cloud }) => useCloud(client, () => Promise.resolve(directCloud(cloud)))],
+  ["the NodeVersion does not name an image", (group) => {
+    group.ask({ ...next, image: "" });
+  }, (group) => group.ask(next, { stage: "Workers", digest: hashOf(next) })],
+  ["the API server is older than the NodeVersion", ({ kube }) => {
+    Object.assign(kube.get("nodeversions", "v")?.["spec"] ?? {}, { kubernetesClusterVersion: "v1.99.0" });
+  }, (group) => group.ask(next, { stage: "Workers", digest: hashOf(next) })],
+  ["two nodes have the provider ID of one machine", ({ kube }) => {
+    const node = kube.get("nodes", "workers-2");
+    if (node) kube.put("nodes", { ...node, metadata: { ...node.metadata, name: "twin", uid: "twin" } });
+  }, ({ kube }) => kube.remove("nodes", "twin")],
+];
+
+for (const [what, begin, end] of troubles) {
+  Deno.test(`fault G12: a replacement that another operator left half done is taken over after a time in which ${what}`, async () => {
+    const { group, heir } = half();
+    minted(group, heir);
+    begin(group);
+    for (let nth = 0; nth < 2; nth++) await look(group);
+    deepEqual(group.kube.all("pendingnodes").map(({ metadata: { name } }) => name), [heir.node]);
+    end(group);
+    for (let nth = 0; nth < 2; nth++) await look(group);
+    equal(await wanted(group), 3);
+  });
 }
 
 /** Removes a machine as a rollout does. */
