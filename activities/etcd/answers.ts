@@ -46,7 +46,8 @@ export const Status = z.object({
   raftAppliedIndex: Count,
   raftTerm: Count,
   dbSize: Count,
-  dbSizeQuota: Count.optional(),
+  // A negative quota turns the quota off, and a huge one is practically no quota; neither must hide the whole status.
+  dbSizeQuota: Count.optional().catch(undefined),
   errors: z.array(text(300)).max(20).default([]),
 }).loose();
 export type Status = z.infer<typeof Status>;

@@ -3,6 +3,7 @@
  * Secret has no endpoints. The client certificate is from the Secret in both cases.
  */
 import { Context } from "@temporalio/activity";
+import { createHash } from "node:crypto";
 import type { EtcdPromotion, EtcdSurvey, SnapshotKeep, SnapshotTaken } from "../../workflows/contracts/mod.ts";
 import { missing, unavailable } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
@@ -52,8 +53,7 @@ export class EtcdOnNodes implements Etcd {
     const others = survey.members.filter((member) => member.id !== beside && isHealthyVoter(member, survey));
     const from = others.find(({ id }) => id !== survey.leader) ?? others[0];
     if (!from) throw unavailable(`Failed to take etcd snapshot "${name}": no member that can provide it is healthy`);
-    // Replaces characters that file names cannot have, because parts of the name come from objects that others create.
-    const file = `${name.replaceAll(/[^A-Za-z0-9._-]/g, "-").replace(/^[^A-Za-z0-9]+/, "").slice(0, 190)}.db`;
+    const file = fileOf(name);
     const order = { name: file, sink: await this.#sinkOf(keep), progress: signsOfLife() };
     const { size, sha256 } = await takeSnapshot(access, from, order);
     const root = (keep.keep === "Folder" ? keep.folder : keep.url).replace(/\/+$/, "");
@@ -75,6 +75,21 @@ export class EtcdOnNodes implements Etcd {
     }
     return urlSink(keep.url, { token });
   }
+}
+
+/** Maximum characters of the name of a snapshot in its file, and how many of them are its end, which is a time. */
+const longest = { name: 190, end: 24 };
+
+/**
+ * Returns the name of a snapshot's file. Replaces characters that file names cannot have, because parts of the name
+ * come from objects that others create. A name that is too long keeps its end, and gets a hash, so that no other
+ * snapshot replaces its file.
+ */
+function fileOf(name: string): string {
+  const plain = name.replaceAll(/[^A-Za-z0-9._-]/g, "-").replace(/^[^A-Za-z0-9]+/, "");
+  if (plain.length <= longest.name) return `${plain}.db`;
+  const end = `-${createHash("sha256").update(name).digest("hex").slice(0, 12)}-${plain.slice(-longest.end)}.db`;
+  return `${plain.slice(0, longest.name - end.length)}${end}`;
 }
 
 /** Returns a callback that sends heartbeats of the activity, at most one in 3 s. */

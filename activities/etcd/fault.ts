@@ -31,8 +31,9 @@ const known: [RegExp, FaultKind][] = [
   [/in sync with leader/, "NotInSync"],
   [/can only promote a learner/, "NotLearner"],
   [/member not found/, "NotFound"],
-  // The gateway does not pass on the name in a client certificate, so Ostler cannot log in as a user of etcd.
-  [/permission denied|user name is empty|invalid auth token|authentication/i, "Denied"],
+  // The gateway does not pass on the name in a client certificate, so Ostler cannot log in as a user of etcd. Without
+  // the prefix, "authentication handshake failed" is about the gateway's own connection to its busy or stopping server.
+  [/etcdserver: (permission denied|user name is empty|invalid auth token|authentication )/i, "Denied"],
   [/no leader|leader changed|timed out|deadline exceeded|unhealthy cluster|not enough started members/, "NoQuorum"],
 ];
 

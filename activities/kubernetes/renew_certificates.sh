@@ -1,10 +1,11 @@
 # Renews the certificates of kubeadm, and restarts the static pods that use them one after the other. Runs as a unit of
 # the host, under the lock STORE/lock. To restart a static pod, the script renames a manifest with another annotation
 # over the previous manifest, so that no manifest is missing after a crash. Skips steps that a previous run completed.
-# Usage: renew_certificates.sh KUBEADM STORE MANIFESTS LOGS BOUND
+# Usage: renew_certificates.sh KUBEADM STORE MANIFESTS LOGS BOUND [PKI], with PKI if it is not the default folder:
+# kubeadm renews certificates in another folder only with --cert-dir, whatever folder its configuration names.
 # Exit code 61: a manifest has another form than kubeadm writes. 62: kubeadm does not have the key of a CA.
 # 63: kubeadm failed. 64: a static pod did not come up in BOUND seconds. 66: a file could not be written.
-kubeadm=$1 store=$2 manifests=$3 logs=$4 bound=$5
+kubeadm=$1 store=$2 manifests=$3 logs=$4 bound=$5 pki=${6:-}
 key=ostler.dev/certificates-renewed
 # Seconds after a renewal in which another order only completes the restarts, for example after a crash.
 recent=3600
@@ -58,9 +59,11 @@ probe_of() {
 }
 
 # runs_again PART: succeeds if the kubelet has started a pod of the current manifest, which it does only after the
-# previous pod has ended, and that pod answers. A refusal of an anonymous request is an answer.
+# previous pod has ended, and that pod answers. A refusal of an anonymous request is an answer. Skips pods such as
+# etcd-backup-…, whose UID is from the API server and has hyphens, unlike those of static pods.
 runs_again() {
-  begun=$(find "$logs" -maxdepth 1 -type d -name "kube-system_$1-*" -newer "$manifests/$1.yaml" 2>/dev/null)
+  begun=$(find "$logs" -maxdepth 1 -type d -name "kube-system_$1-*" ! -name '*_????????-????-????-????-????????????' \
+    -newer "$manifests/$1.yaml" 2>/dev/null)
   [ -n "$begun" ] || return 1
   probe=$(probe_of "$manifests/$1.yaml")
   [ -n "$probe" ] || return 0
@@ -89,7 +92,7 @@ for part in $parts; do
 done
 
 if [ "$mark" -gt "$now" ] || [ $((now - mark)) -gt "$recent" ]; then
-  said=$(timeout 600 "$kubeadm" certs renew all </dev/null 2>&1)
+  said=$(timeout 600 "$kubeadm" certs renew all ${pki:+--cert-dir "$pki"} </dev/null 2>&1)
   code=$?
   printf '%s\n' "$said"
   if [ "$code" != 0 ]; then exit 63; fi

@@ -222,13 +222,15 @@ find_kubeadm() {
   refuse ToolMissing "the host does not have a kubeadm of ${version%.*} in one of: $folders"
 }
 
-# need_authorities: refuses if the key of an authority is not on this node, because kubeadm could not sign with it.
+# need_authorities: refuses if the key of an authority is not on this node, because kubeadm could not sign with it. Sets
+# pki, the folder of the certificates.
 need_authorities() {
   authorities='ca front-proxy-ca'
   if host test -e "$manifests/etcd.yaml"; then authorities="$authorities etcd/ca"; fi
   pki=$(host sed -n 's,^ *- --client-ca-file=\(.*\)/ca\.crt$,\1,p' "$manifests/kube-apiserver.yaml" </dev/null 2>/dev/null)
+  pki=${pki:-/etc/kubernetes/pki}
   for each in $authorities; do
-    each=${pki:-/etc/kubernetes/pki}/$each.key
+    each=$pki/$each.key
     host test -e "$each" ||
       refuse AuthorityExternal "this node does not have $each, so kubeadm cannot renew certificates here"
   done
@@ -244,7 +246,8 @@ renew() {
   need_authorities
   find_kubeadm
   search_in "${file%/*}"
-  run_unit renew_certificates.sh "$file" "$store" "$manifests" /var/log/pods $((stall * 3))
+  if [ "$pki" = /etc/kubernetes/pki ]; then set --; else set -- "$pki"; fi
+  run_unit renew_certificates.sh "$file" "$store" "$manifests" /var/log/pods $((stall * 3)) "$@"
   case $code in
     0) ;;
     62) fail AuthorityExternal 'renew all certificates' <"$work/out" ;;

@@ -6,7 +6,11 @@ updaters='zincati.service rpm-ostreed-automatic.timer bootc-fetch-apply-updates.
 look_for_findings() {
   for unit in $updaters; do
     state=$(host systemctl is-enabled "$unit" 2>/dev/null)
-    case $state in enabled | enabled-runtime) find_ OtherUpdater true "$unit is enabled; mask it" ;; esac
+    # systemctl calls a unit disabled that the image starts by a link in /usr/lib, such as the timer in images of bootc.
+    if host systemctl is-active --quiet "$unit" 2>/dev/null; then state=active; fi
+    case $state in
+      active | enabled | enabled-runtime) find_ OtherUpdater true "$unit is $state; run systemctl mask --now $unit" ;;
+    esac
   done
   # kured runs in a DaemonSet, so the host has no unit of it; this container sees the processes of the host.
   if cat /proc/[0-9]*/comm 2>/dev/null | grep -qx kured; then find_ OtherUpdater true 'kured is running and reboots nodes too; exclude this node from it'; fi

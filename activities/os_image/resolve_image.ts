@@ -13,15 +13,15 @@ const largestConfig = 4 * 1024 * 1024;
 export async function resolveImage(kube: Kube, { object: { name } }: { object: ClusterObject }): Promise<ImageLook> {
   const subject = await readSubject(kube, name);
   if (subject === undefined) return { outcome: "Gone" };
-  const { generation } = subject;
+  const { uid, generation } = subject;
   return await orRefused<ImageLook>(generation, async () => {
     const asked = specOf(subject);
     const image = await askingRegistry(kube, asked, (registry) => resolve(registry, asked));
-    return { outcome: "Resolved", image: { generation, repository: asked.reference.repository, ...image } };
+    return { outcome: "Resolved", image: { uid, generation, repository: asked.reference.repository, ...image } };
   });
 }
 
-type Found = Omit<ResolvedImage, "generation" | "repository">;
+type Found = Omit<ResolvedImage, "uid" | "generation" | "repository">;
 
 async function resolve(registry: Registry, { spec: { platform }, reference }: Asked): Promise<Found> {
   const top = await needed(registry, reference);

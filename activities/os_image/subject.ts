@@ -16,6 +16,7 @@ const lookMs = 90_000;
 
 export interface Subject {
   name: string;
+  uid: string;
   generation: number;
   /** The spec as stored; `specOf` validates it. */
   spec: unknown;
@@ -26,7 +27,8 @@ export function readSubject(kube: Kube, name: string): Promise<Subject | undefin
   return attempting(`read OSImage "${name}"`, async () => {
     const found = await ifFound(readClusterObject(kube, osImages, name));
     if (found === undefined || found.metadata.deletionTimestamp !== undefined) return undefined;
-    return { name, generation: found.metadata.generation ?? 0, spec: found.spec };
+    const { uid, generation = 0 } = found.metadata;
+    return { name, uid, generation, spec: found.spec };
   });
 }
 

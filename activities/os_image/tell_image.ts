@@ -17,7 +17,10 @@ import { attempting, ifFound, statusOf } from "../kube/status.ts";
 /** Maximum number of digests in the history, including the current one. */
 const remembered = 10;
 
-/** Writes the status of an OSImage, if it differs; `now` is epoch ms. */
+/**
+ * Writes the status of an OSImage, if it differs; `now` is epoch ms. Returns "Gone" if the evaluated object was
+ * deleted, even if a newer one has its name.
+ */
 export function ensureImageTold(
   kube: Kube,
   { object: { name }, finding }: { object: ClusterObject; finding: ImageFinding },
@@ -26,6 +29,8 @@ export function ensureImageTold(
   return attempting(`write the status of OSImage "${name}"`, async () => {
     const found = await ifFound(readClusterObject(kube, osImages, name));
     if (found === undefined || found.metadata.deletionTimestamp !== undefined) return "Gone";
+    const evaluated = finding.state === "Unknown" ? undefined : finding.image?.uid;
+    if (evaluated !== undefined && evaluated !== found.metadata.uid) return "Gone";
     const status = statusAfter(found, finding, new Date(now).toISOString());
     const isSame = Object.entries(status).every(([field, value]) =>
       isDeepStrictEqual(value ?? undefined, found.status?.[field])

@@ -15,7 +15,7 @@ import { faultText, type Signer, type Trust, trustText } from "./trust.ts";
 
 /**
  * Verifies an image according to the spec that it was resolved for; `now` is epoch ms. Throws Moot (GenerationStale) if
- * the OSImage was deleted, or if its generation has changed since the image was resolved.
+ * the OSImage was deleted or replaced, or if its generation has changed since the image was resolved.
  */
 export async function verifyImage(
   kube: Kube,
@@ -24,7 +24,8 @@ export async function verifyImage(
 ): Promise<ImageVerdict> {
   const { generation } = image;
   const subject = await readSubject(kube, name);
-  if (subject?.generation !== generation) {
+  const { uid = subject?.uid } = image;
+  if (subject?.generation !== generation || subject.uid !== uid) {
     throw moot(
       "GenerationStale",
       `Failed to verify OSImage "${name}": it was deleted, or its generation is not ${generation} any more`,

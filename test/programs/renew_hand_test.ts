@@ -80,6 +80,28 @@ Deno.test("renewal hand: restarts no etcd on a control plane without a static po
   deepEqual(scene.pods.begun, parts.filter((each) => each !== "etcd"));
 });
 
+Deno.test("renewal hand: renews the certificates in the folder that the API server uses, also in another than kubeadm's default", async () => {
+  await using scene = await begin({ pki: "/etc/kubernetes/certificates" });
+  const { host, pods } = scene;
+  await Deno.rename(host.at("root/etc/kubernetes/pki"), host.at("root/etc/kubernetes/certificates"));
+  equal((await host.renew())?.outcome, "Done");
+  deepEqual(await host.kubeadmCalls(), ["certs renew all --cert-dir /etc/kubernetes/certificates"]);
+  deepEqual(await host.lines("root/etc/kubernetes/certificates/apiserver.crt"), ["renewed"]);
+  deepEqual(pods.begun, [...parts]);
+});
+
+Deno.test("renewal hand: does not take a pod such as etcd-backup for the static pod whose restart it waits for", async () => {
+  await using scene = await begin();
+  const { host, pods } = scene;
+  pods.isStopped = true;
+  const renewal = host.renew();
+  await eventually("the first manifest to change", async () => {
+    return (await readFile(pods.manifest("kube-controller-manager"), "utf8")).includes("certificates-renewed");
+  });
+  await pods.startOther("kube-controller-manager-check-1", "7d4f5a0e-8c0b-4c56-9a54-1f0d9b2c3e4f");
+  match(refusal(await renewal), /^RestartFailed: .*kube-controller-manager did not come up again in 6 s/);
+});
+
 Deno.test("renewal hand: a renewal outlives its pod, and the next pod with the same order reports its result", async () => {
   await using scene = await begin();
   const { host, pods } = scene;

@@ -30,12 +30,15 @@ export class FakeStaticPods implements AsyncDisposable {
     );
   }
 
-  /** Writes the manifests as kubeadm does, and starts the kubelet. */
-  static async begin(root: string, { without = [] }: { without?: readonly Part[] } = {}): Promise<FakeStaticPods> {
+  /** Writes the manifests as kubeadm does with this folder of certificates, and starts the kubelet. */
+  static async begin(
+    root: string,
+    { without = [], pki = "/etc/kubernetes/pki" }: { without?: readonly Part[]; pki?: string } = {},
+  ): Promise<FakeStaticPods> {
     const pods = new FakeStaticPods(root);
     const { port } = pods.#server.addr;
     for (const part of parts.filter((each) => !without.includes(each))) {
-      await writeFile(pods.manifest(part), manifestOf(part, port), { mode: 0o600 });
+      await writeFile(pods.manifest(part), manifestOf(part, { port, pki }), { mode: 0o600 });
     }
     await pods.#look();
     pods.begun.length = 0;
@@ -45,6 +48,11 @@ export class FakeStaticPods implements AsyncDisposable {
 
   manifest(part: Part): string {
     return join(this.#root, "etc/kubernetes/manifests", `${part}.yaml`);
+  }
+
+  /** Starts an ordinary pod of kube-system on the node. */
+  async startOther(name: string, uid: string): Promise<void> {
+    await mkdir(join(this.#root, "var/log/pods", `kube-system_${name}_${uid}`, "main"), { recursive: true });
   }
 
   #answer(part: string): Response {
@@ -88,7 +96,7 @@ export class FakeStaticPods implements AsyncDisposable {
  * Returns a manifest with the fields that Ostler's scripts read, in kubeadm's form; newer versions give the port of the
  * probes a name.
  */
-function manifestOf(part: Part, port: number): string {
+function manifestOf(part: Part, { port, pki }: { port: number; pki: string }): string {
   const isNamed = part === "kube-apiserver";
   const annotation = `    kubeadm.kubernetes.io/${part}.advertise-address.endpoint: 192.0.2.1:6443\n`;
   return `apiVersion: v1
@@ -103,7 +111,7 @@ spec:
   containers:
   - command:
     - ${part}
-    - --client-ca-file=/etc/kubernetes/pki/ca.crt
+    - --client-ca-file=${pki}/ca.crt
     image: registry.k8s.io/${part}:v1.36.1
     livenessProbe:
       failureThreshold: 8

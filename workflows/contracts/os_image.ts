@@ -20,6 +20,8 @@ export type ImageFault =
 
 /** The image that a reference resolves to at a registry; each digest was computed from the bytes that were read. */
 export interface ResolvedImage {
+  /** UID of the OSImage, because a new object of its name can have the same generation; absent in older histories. */
+  uid?: string;
   /** Generation of the OSImage whose spec was used. */
   generation: number;
   /** Registry and path, without tag and digest. */

@@ -10,7 +10,7 @@ import type { NodePool } from "../../kube/node_pools.ts";
 import type { GiveOrder, Makers } from "../contract.ts";
 import { type PoolNode, readPoolNode } from "./pool_nodes.ts";
 import { isSelected, readNodePool } from "./selected.ts";
-import { partsOf } from "./wanted.ts";
+import { isLockTarget, partsOf } from "./wanted.ts";
 
 /** Dependencies of the activities that update a node in place. */
 export interface Updating {
@@ -41,6 +41,14 @@ export async function readUpdated(kube: Cluster, update: NodeUpdate): Promise<Su
 export async function readBegun(kube: Cluster, { pool, machine }: NodeUpdate): Promise<Subject | undefined> {
   const [nodePool, node] = [await readNodePool(kube, pool), await readPoolNode(kube, machine)];
   return nodePool && node && { nodePool, node };
+}
+
+/**
+ * Returns whether a node that was to get an image updates itself by now, because the driver of its NodePool was changed
+ * to FleetLock. Such a node gets no order.
+ */
+export function isSelfUpdating({ nodePool: { spec: { driver } } }: Subject, image: string): boolean {
+  return driver === "FleetLock" && !isLockTarget(image);
 }
 
 /** Returns an order for the node, valid until an absolute time (epoch ms). */

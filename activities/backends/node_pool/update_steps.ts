@@ -12,7 +12,7 @@ import type {
 import type { Kube } from "../../kube/client.ts";
 import { grantLock, lockStage, lockVerdict } from "./fleet_lock.ts";
 import { type Note, patchNote, withFailure } from "./note.ts";
-import { orderOf, readBegun, readUpdated, type Subject, timeOf, type Updating } from "./orders.ts";
+import { isSelfUpdating, orderOf, readBegun, readUpdated, type Subject, timeOf, type Updating } from "./orders.ts";
 import { isLockTarget, partsOf } from "./wanted.ts";
 import { poll } from "../../kube/polling.ts";
 import { attempting } from "../../kube/status.ts";
@@ -52,7 +52,7 @@ export async function awaitImageStaged(
   update: NodeUpdate & { retriedAt: number; until: number; isAskedAgain?: true },
 ): Promise<StageOutcome> {
   const subject = await readUpdated(kube, update);
-  if (!subject) return { outcome: "Gone" };
+  if (!subject || isSelfUpdating(subject, update.image)) return { outcome: "Gone" };
   if (isLockTarget(update.image)) return lockStage(subject.node);
   const { image, retriedAt, isAskedAgain = false } = update;
   const failure = subject.node.note.failed.find((each) => each.digest === partsOf(image).digest);
@@ -126,6 +126,10 @@ export async function awaitBootOrdered(
       ? { outcome: "Ordered", bootId: note.bootId }
       : { outcome: "Rebooted" };
   }
+  // The pod of an earlier order may still boot the node.
+  if (isSelfUpdating(subject, image)) {
+    return note.ordered === bootId ? { outcome: "Ordered", bootId } : { outcome: "Gone" };
+  }
   if (note.staged !== partsOf(image).digest) {
     const message = `The staged image is "${note.staged}", not "${partsOf(image).digest}"`;
     return { outcome: "Refused", reason: "NotStaged", message };
@@ -166,6 +170,7 @@ async function look(updating: Ordering, wait: Wait): Promise<{ answer: BootVerdi
   if (isLockTarget(wait.image)) return lockVerdict(node, isOver);
   const isBack = node.bootId !== wait.bootId;
   if (isBack && node.isReady) {
+    if (isSelfUpdating(subject, wait.image)) return answer("Updated", "The node is Ready, and updates itself by now");
     const until = Date.now() + toldMs;
     const told = await updating.giveOrder(orderOf(subject, { image: wait.image, verb: "Status", until }));
     if (told.outcome === "Done") return { answer: await judged(updating, { wait, node, status: told.status }) };

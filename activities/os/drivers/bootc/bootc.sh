@@ -10,8 +10,10 @@ read_status() {
   if [ "$queued" = true ]; then staged=$fallback; fi
 }
 
-# A deployment without an image has no image digest, so its commit is used.
+# Prints the digest of a deployment, or its commit if it came from no image. The digest that bootc reports is that of the
+# platform's manifest, so an image that was fetched by the digest of its index is recognized by its reference.
 identity() {
+  case $(field "status.$1.image.image.image") in *"@$digest") printf '%s' "$digest" && return ;; esac
   found=$(field "status.$1.image.imageDigest")
   [ -n "$found" ] || found=$(field "status.$1.ostree.checksum" | sed 's/^/sha256:/')
   printf '%s' "$found"

@@ -4,8 +4,11 @@ stores='/sysroot/ostree/repo/tmp'
 
 read_status() {
   read_json rpm-ostree status --json
-  awk -F '\t' '
-    function identity(i) {
+  # An image that was fetched by the digest of its index is recognized by its reference, as in the driver bootc.
+  awk -F '\t' -v ordered="@$digest" '
+    function identity(i,    reference) {
+      reference = of[i, "container-image-reference"]
+      if (substr(reference, length(reference) - length(ordered) + 1) == ordered) return substr(ordered, 2)
       return of[i, "container-image-reference-digest"] != "" ? of[i, "container-image-reference-digest"] : "sha256:" of[i, "checksum"]
     }
     BEGIN { last = booted = -1 }
@@ -46,8 +49,9 @@ apply() {
 }
 
 go_back() {
-  # A second rollback would revert the first one.
-  if [ "$queued" = 0 ] || [ "$staged" != "$fallback" ]; then
+  # A second rollback would revert the first one, or select a third deployment. It is refused while an image is staged.
+  if [ "$queued" = 0 ] && [ -n "$staged" ]; then drop_staged; fi
+  if [ "$queued" = 0 ] || { [ "$staged" != "$fallback" ] && [ "$staged" != "$digest" ]; }; then
     host rpm-ostree rollback >"$work/out" 2>&1 || fail 'roll back' <"$work/out"
   fi
   order_boot systemctl reboot

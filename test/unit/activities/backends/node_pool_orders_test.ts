@@ -2,7 +2,11 @@
  * How much time a node gets for each order of an in-place update, such as Stage or Apply; with an API server in memory.
  */
 import { deepEqual, ok } from "node:assert/strict";
-import { awaitBootOrdered, awaitImageStaged } from "../../../../activities/backends/node_pool/update_steps.ts";
+import {
+  awaitBootOrdered,
+  awaitImageStaged,
+  nodeUpdateSteps,
+} from "../../../../activities/backends/node_pool/update_steps.ts";
 import { noteAnnotation } from "../../../../activities/backends/node_pool/note.ts";
 import type { Updating } from "../../../../activities/backends/node_pool/orders.ts";
 import type { OsOrder, OsOutcome } from "../../../../workflows/contracts/mod.ts";
@@ -37,6 +41,20 @@ class Node {
       },
       status: { nodeInfo: { bootID: "boot-1" } },
     });
+  }
+
+  /** Lets the nodes of the pool update themselves from now on. */
+  handOver(): void {
+    const { metadata } = this.kube.get("nodepools", "edge") ?? { metadata: { namespace: "fleet", name: "edge" } };
+    const spec = { nodeSelector: { matchLabels: { pool: "edge" } }, driver: "FleetLock" };
+    this.kube.put("nodepools", { metadata, spec });
+  }
+
+  /** Shows the node as Ready in another boot. */
+  boot(): void {
+    const { metadata } = this.kube.get("nodes", "w-1") ?? { metadata: { name: "w-1" } };
+    const status = { conditions: [{ type: "Ready", status: "True" }], nodeInfo: { bootID: "boot-2" } };
+    this.kube.put("nodes", { metadata, status });
   }
 
   readonly giveOrder = ({ verb, until }: OsOrder): Promise<OsOutcome> => {
@@ -76,4 +94,34 @@ Deno.test("node orders: a step that starts 10 minutes after it was scheduled get
   await node.asked(10 * minute, (updating, until) => awaitImageStaged(updating, { ...update, retriedAt: 0, until }));
   const { Stage = 0 } = node.given;
   ok(Stage > 19 * minute && Stage <= 20 * minute, JSON.stringify(node.given));
+});
+
+Deno.test("node orders: the update of a node ends without an order once the driver of its NodePool is FleetLock", async () => {
+  const node = new Node();
+  node.handOver();
+  const stage = { ...update, retriedAt: 0 };
+  deepEqual(await node.asked(0, (updating, until) => awaitImageStaged(updating, { ...stage, until })), {
+    outcome: "Gone",
+  });
+  const order = (): ReturnType<typeof awaitBootOrdered> =>
+    node.asked(0, (updating, until) => awaitBootOrdered(updating, { ...update, until }));
+  deepEqual(await order(), { outcome: "Gone" });
+  deepEqual(node.given, {});
+});
+
+Deno.test("node orders: a node that was ordered to boot before its NodePool got driver FleetLock is waited for, and then serves", async () => {
+  const node = new Node();
+  const order = (): ReturnType<typeof awaitBootOrdered> =>
+    node.asked(0, (updating, until) => awaitBootOrdered(updating, { ...update, until }));
+  const ordered = { outcome: "Ordered", bootId: "boot-1" } as const;
+  deepEqual(await order(), ordered);
+  node.handOver();
+  deepEqual(await order(), ordered);
+  node.boot();
+  const booted = await node.asked(0, ({ kube, giveOrder }, until) => {
+    const steps = nodeUpdateSteps({ kube, giveOrder, makers: {} as Updating["makers"] });
+    return steps.awaitNodeBooted({ ...update, bootId: "boot-1", until });
+  });
+  deepEqual("verdict" in booted && booted.verdict, "Updated");
+  deepEqual(Object.keys(node.given), ["Apply"]);
 });

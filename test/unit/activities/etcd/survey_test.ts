@@ -100,6 +100,27 @@ Deno.test("surveyEtcd: returns an inconclusive survey when the alarms of etcd ca
   });
 });
 
+Deno.test("surveyEtcd: reads the status of an etcd whose quota is off (negative) or practically unlimited", async () => {
+  for (const dbSizeQuota of ["-1", "9223372036854775807"]) {
+    const reply = answering({ ...answers, "maintenance/status": { ...status, dbSizeQuota } });
+    await withFakeEtcd(reply, async ({ endpoint, access }) => {
+      const { members: [member], leader } = await surveyEtcd(access, [endpoint]);
+      deepEqual([member?.silence, member?.status?.dbQuota], [undefined, undefined], dbSizeQuota);
+      deepEqual([member?.status?.dbSize, leader], [10, "ffffffffffffffff"]);
+    });
+  }
+});
+
+Deno.test("surveyEtcd: is inconclusive, and does not blame the client certificate, when the gateway of a busy member cannot connect to its own server", async () => {
+  const said = 'connection error: desc = "transport: authentication handshake failed: context deadline exceeded"';
+  const busy = new Refused(said, 14, 503);
+  const all = answering({ "cluster/member/list": busy, "maintenance/status": busy });
+  await withFakeEtcd(all, async ({ endpoint, access }) => {
+    const { members, silence } = await surveyEtcd(access, [endpoint]);
+    deepEqual([members, silence], [[], `no endpoint responds: "${endpoint}" responded "${said}"`]);
+  });
+});
+
 Deno.test("surveyEtcd: refuses an etcd that requires users", async () => {
   const denied = new Refused("etcdserver: user name is empty", 3);
   const all = answering({ "cluster/member/list": denied, "maintenance/status": denied });

@@ -31,12 +31,12 @@ Deno.test("resolveImage: returns the digests of the image and of its index, the 
   const repository = `${registry.host}/os/a`;
   deepEqual(await look({ reference: `${repository}:v1` }), {
     outcome: "Resolved",
-    image: { generation: 4, repository, digest: manifests["linux/amd64"], indexDigest, created },
+    image: { uid: "uid-of-a", generation: 4, repository, digest: manifests["linux/amd64"], indexDigest, created },
   });
   const single = registry.put("v2", { content: "2", isSingle: true });
   deepEqual(await look({ reference: `${repository}:v2` }), {
     outcome: "Resolved",
-    image: { generation: 4, repository, digest: single.digest },
+    image: { uid: "uid-of-a", generation: 4, repository, digest: single.digest },
   });
 });
 

@@ -111,6 +111,15 @@ Deno.test("readAcceptedImage: does not use the result of an older spec", async (
   deepEqual(acceptedImageOf("a", read(kube)), { state: "Accepted", image: "registry.example/os", digest: digestOf(1) });
 });
 
+Deno.test("ensureImageTold: does not write the result of a deleted object into a new one with its name and generation", async () => {
+  const kube = kubeWith();
+  const { state, image, evidence } = accepted(1) as Extract<ImageFinding, { state: "Accepted" }>;
+  equal(await tell(kube, { state, evidence, image: { ...image, uid: "uid-of-the-deleted" } }), "Gone");
+  deepEqual([kube.writes, standing(kube)[2]], [[], "Waiting"]);
+  equal(await tell(kube, { state, evidence, image: { ...image, uid: "uid-of-a" } }), "Told");
+  equal(standing(kube)[2], "Accepted");
+});
+
 Deno.test("ensureImageTold: is retried after a conflict, and succeeds when the object is deleted", async () => {
   const kube = kubeWith();
   kube.onRequest = (request) => {

@@ -1,6 +1,8 @@
 /** Tests which signatures and provenance statements are accepted, with a registry in memory. */
-import { deepEqual, equal, match } from "node:assert/strict";
+import { deepEqual, equal, match, rejects } from "node:assert/strict";
 import { Buffer } from "node:buffer";
+import { verifyImage } from "../../../../activities/os_image/verify_image.ts";
+import { inActivity } from "../../../support/activity_context.ts";
 import { Admission } from "../../../support/images/admission.ts";
 import { FakeRegistry, json } from "../../../support/images/fake_registry.ts";
 import type { MadeImage } from "../../../support/images/made_image.ts";
@@ -203,5 +205,16 @@ Deno.test("verifyImage: keeps an accepted image when the registry denies access 
     admission.ask({ ...spec, pullSecret: "none" });
     equal(await admission.judge(), "CredentialsMissing");
     deepEqual([admission.accepted.state, admission.object.status?.digest], ["Waiting", image.manifests["linux/amd64"]]);
+  });
+});
+
+Deno.test("verifyImage: does not verify an image that was resolved for a deleted object of the same name and generation", async () => {
+  await onScene(async ({ registry, image: { digest }, signer, admission, tag }) => {
+    registry.attach(tag, [signer.layer(digest)]);
+    const image = { uid: "uid-of-the-deleted", generation: 1, repository: "registry.example/os", digest };
+    const verified = (): Promise<unknown> =>
+      inActivity(() => verifyImage(admission.kube.client, { object: { name: "image" }, image }, Date.now()));
+    await rejects(verified, { type: "GenerationStale" });
+    deepEqual(registry.paths, []);
   });
 });
