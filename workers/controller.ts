@@ -6,6 +6,7 @@ import { clusterOf, type Clusters, openClusters } from "./clusters.ts";
 import type { Config } from "./config.ts";
 import { keepCredentialSchedule } from "./credential_schedule.ts";
 import { keepVersionCurrent } from "./current_version.ts";
+import { installDefaultProfiles } from "./install_default_profiles.ts";
 import { keepDiscoverySchedule } from "./discovery_schedule.ts";
 import { followAccess } from "./follow_access.ts";
 import { serveHealth, type Serving } from "./health.ts";
@@ -29,20 +30,8 @@ import { openTracing, type Tracing } from "./telemetry/tracing.ts";
 import { accessOfProcess, LazyClient } from "./temporal_client.ts";
 import { askTemporal } from "./temporal_trouble.ts";
 import { type WatchedPools, watchPools } from "./watch_pools.ts";
-import type { Logger } from "@temporalio/common";
 import { watchAll } from "../activities/backends/registry.ts";
-import { defaultProfiles } from "../profiles/mod.ts";
-import type { Kube } from "../activities/kube/client.ts";
-import {
-  createObject,
-  type OsProfileObject,
-  profiles,
-  readObject,
-  replaceObject,
-  type Resource,
-} from "../activities/kube/resources.ts";
-import { fateOfDefault, installedAnnotation } from "../activities/config/default_profiles.ts";
-import { attempting, ifFound } from "../activities/kube/status.ts";
+import type { Resource } from "../activities/kube/resources.ts";
 import { dueOf, isOfKubeadm, recordsIn } from "../activities/status/certificate_record.ts";
 import { isHeldBack, settingOf } from "../activities/status/renewal_setting.ts";
 import { createHash } from "node:crypto";
@@ -168,7 +157,7 @@ async function tellNoticesOf({ config, connect, watch, metrics, log }: Noticing,
 async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
   const { config, clusters, client, self, log, metrics, lead, onReady } = telling;
   const kube = clusterOf(clusters, config);
-  if (!config.disableDefaultOsps) await installDefaultProfiles(kube, config.namespace, log);
+  const installing = await installDefaultProfiles(kube, config, { log, signal });
   const place = { profileNamespace: config.namespace, hasCloud: config.cloud !== "" };
   const watch = watchPools({ kube, log, signal, watchAll: (deps) => watchAll(kube, { ...deps, ...place }) });
   const notifier = new PoolNotifier(watch, { notify: notifying(telling), log });
@@ -179,7 +168,10 @@ async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
   log.info("Controller is watching");
   const connect = (): Promise<Client> => client.get();
   await lead.during(watch, async () => {
-    const schedule = keepCredentialSchedule(config, { connect, self, log, signal });
+    const schedule = keepCredentialSchedule(config, {
+      ...{ connect, self, log, signal },
+      hasUnnamedRuns: () => watch.hasUnnamedRuns(),
+    });
     const version = keepVersionCurrent(config, { connect, log, signal });
     const notices = tellNoticesOf({ config, connect, watch, metrics, log }, signal);
     const admit = async (name: string): Promise<void> => admitJoiningNode(await connect(), config, name);
@@ -196,50 +188,8 @@ async function tell(telling: Telling, signal: AbortSignal): Promise<void> {
     const images = tellImages({ kube, tell: judge, log }, signal);
     const discovery = keepDiscoverySchedule(config, { connect, log, signal });
     const told = [notifier.run(signal), notices, joining, scaling, rolling, images];
-    await Promise.all([...told, schedule, discovery, version]);
+    await Promise.all([...told, schedule, discovery, version, installing.ended]);
   });
-}
-
-// Installs the built-in profiles.
-
-type DefaultProfile = Awaited<ReturnType<typeof defaultProfiles>>[number];
-
-/** Creates missing built-in profiles, and replaces existing profiles of the same names as `fateOfDefault` decides. */
-export async function installDefaultProfiles(
-  kube: Kube,
-  namespace: string,
-  log: Pick<Logger, "info">,
-): Promise<void> {
-  for (const profile of await defaultProfiles()) {
-    const { name } = profile.metadata;
-    await attempting(`install profile "${name}"`, async () => {
-      const existing = await ifFound(readObject(kube, profiles, { name, namespace }));
-      const fate = fateOfDefault(existing, profile.spec.version);
-      if (fate === "KeepNewer") {
-        const version = existing?.metadata.annotations?.[installedAnnotation];
-        return log.info("Keeping a default profile that a newer Ostler installed", { name, version });
-      }
-      if (fate === "Install") await install(kube, { profile, namespace, existing });
-    });
-  }
-}
-
-async function install(
-  kube: Kube,
-  { profile, namespace, existing }: {
-    profile: DefaultProfile;
-    namespace: string;
-    existing: OsProfileObject | undefined;
-  },
-): Promise<void> {
-  const { name } = profile.metadata;
-  const { version } = profile.spec;
-  const annotations = { ...existing?.metadata.annotations, [installedAnnotation]: version };
-  const wanted = { ...profile, metadata: { ...existing?.metadata, name, namespace, annotations } };
-  if (!existing) return void await createObject(kube, profiles, wanted);
-  // The profile is replaced as a whole: no field of a profile with the same name, such as Operating System Manager's,
-  // may remain.
-  await replaceObject(kube, profiles, wanted);
 }
 
 // Starts a run for each NodeVersion, signals it at each change of the NodeVersion or its groups, and repeats the signal

@@ -6,6 +6,7 @@ import { setTimeout } from "node:timers/promises";
 import { lookEveryMs } from "../activities/config/renewal.ts";
 import type { ClusterIdentity } from "./cluster_identity.ts";
 import { type Config, givenDeadlines } from "./config.ts";
+import { isServed } from "./current_version.ts";
 import { renewalIdOf, renewalType } from "../workflows/commands/start_options.ts";
 
 const plainId = renewalIdOf("");
@@ -24,17 +25,19 @@ export interface ScheduleDeps {
   self: ClusterIdentity;
   log: Pick<Logger, "info" | "warn">;
   signal: AbortSignal;
+  /** Whether runs from before the cluster had a name are still open. */
+  hasUnnamedRuns?: () => boolean;
   pauses?: { standing: number; failed: number };
 }
 
 /** Keeps the Schedule until `signal` aborts, and retries while Temporal is unreachable; never throws. */
 export async function keepCredentialSchedule(config: Config, deps: ScheduleDeps): Promise<void> {
-  const { connect, self, log, signal } = deps;
+  const { connect, self, log, signal, hasUnnamedRuns } = deps;
   const { standing, failed } = deps.pauses ?? pauses;
   let isCurrent = false;
   while (!signal.aborted) {
     try {
-      await ensureCredentialSchedule(await connect(), { config, self, isCurrent });
+      await ensureCredentialSchedule(await connect(), { config, self, isCurrent, hasUnnamedRuns });
       if (!isCurrent) log.info("Schedule is set up", { scheduleId: scheduleIdOf(config) });
       isCurrent = true;
     } catch (error) {
@@ -46,17 +49,25 @@ export async function keepCredentialSchedule(config: Config, deps: ScheduleDeps)
   }
 }
 
+interface Ensured extends Pick<ScheduleDeps, "self"> {
+  config: Config;
+  isCurrent?: boolean;
+  hasUnnamedRuns?: ScheduleDeps["hasUnnamedRuns"] | undefined;
+}
+
 /**
  * Creates the Schedule, or updates an existing one to the settings unless `isCurrent`; a paused Schedule stays paused.
+ * Deletes the Schedule from before the cluster had a name, unless runs from then are open or workers from then run.
  */
 export async function ensureCredentialSchedule(
   client: Client,
-  { config, self, isCurrent = false }: { config: Config; self: ClusterIdentity; isCurrent?: boolean },
+  { config, self, isCurrent = false, hasUnnamedRuns = () => false }: Ensured,
 ): Promise<void> {
   const outcome = await createCredentialSchedule(client, config, self);
-  if (isCurrent) return;
-  if (outcome === "Present") await updateCredentialSchedule(client, config, self);
-  await retirePlainSchedule(client, config, self);
+  if (outcome === "Present" && !isCurrent) await updateCredentialSchedule(client, config, self);
+  // Only that Schedule proves that these runs belong to this cluster; without it `startRollout` would not end them, and
+  // two runs would roll out one pool.
+  if (!hasUnnamedRuns()) await retirePlainSchedule(client, config, self);
 }
 
 /** Creates the Schedule; leaves an existing one unchanged. */
@@ -87,13 +98,17 @@ export async function updateCredentialSchedule(client: Client, config: Config, s
   }));
 }
 
-// Deletes the Schedule from before the cluster had a name, because no worker serves its task queue any more.
+// Deletes the Schedule from before the cluster had a name. While a worker serves its task queue, the Schedule stays:
+// the worker would create it again, and in a copy of a cluster it is the Schedule of the original.
 async function retirePlainSchedule(client: Client, config: Config, self: ClusterIdentity): Promise<void> {
   if (config.cluster === "" || self.uid === "") return;
   const handle = client.schedule.getHandle(plainId);
   try {
-    const owner = (await handle.describe()).action.memo?.["cluster"] as ClusterIdentity | undefined;
-    if (owner?.uid === self.uid) await handle.delete();
+    const { action: { memo, taskQueue } } = await handle.describe();
+    const owner = memo?.["cluster"] as ClusterIdentity | undefined;
+    if (owner?.uid !== self.uid) return;
+    // The workers of this cluster may have the task queue from then; its runs are of no use to them.
+    if (taskQueue === config.taskQueue || !await isServed(client, config, taskQueue)) await handle.delete();
   } catch (error) {
     if (!(error instanceof ScheduleNotFoundError)) throw error;
   }

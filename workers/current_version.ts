@@ -101,7 +101,7 @@ export async function ensureVersionCurrent(
 }
 
 /** Numbers of temporal.api.enums.v1.TaskQueueType. */
-export const queueTypes = { workflow: 1, activity: 2 };
+const queueTypes = { workflow: 1, activity: 2 };
 
 // The server would also accept a version whose workers are gone, so its pollers are checked; the server forgets pollers
 // some minutes after their last poll.
@@ -120,5 +120,24 @@ async function isPolled(client: Client, { buildId, taskQueue, temporal }: Versio
   ));
   return answers.every(({ pollers }) =>
     pollers?.some(({ deploymentOptions }) => deploymentOptions?.buildId === buildId)
+  );
+}
+
+/** Age (ms) up to which a poll shows a running worker, which polls every minute; Temporal lists polls for 5 minutes. */
+const askedLately = 90_000;
+
+/** Returns whether a worker of any version asks Temporal for workflow tasks of the queue. */
+export async function isServed(
+  client: Client,
+  { temporal: { namespace } }: Pick<Config, "temporal">,
+  name: string,
+): Promise<boolean> {
+  const { pollers } = await client.workflowService.describeTaskQueue({
+    namespace,
+    taskQueue: { name },
+    taskQueueType: queueTypes.workflow,
+  });
+  return (pollers ?? []).some(({ lastAccessTime }) =>
+    Date.now() - 1000 * Number(lastAccessTime?.seconds ?? 0) < askedLately
   );
 }

@@ -39,7 +39,8 @@ const noticeKinds = readBy<NoticeKind[]>((value) => {
   const asked = value.split(",").map((item) => item.trim()).filter(Boolean);
   return asked.every((each) => kinds.some((kind) => kind === each)) ? asked as NoticeKind[] : undefined;
 }, `must be a comma-separated list of ${kinds.join(", ")}`);
-const dnsLabel = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
+// The task queue of a cluster "north-waits" would be the one for the waits of cluster "north".
+const clusterName = /^(?!(.*-)?waits$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const ours = "system:serviceaccount:ostler-system:ostler";
 
 /** Settings that Operating System Manager also has mean the same there. */
@@ -84,9 +85,14 @@ export const ProcessSettings = z.object({
     description: "Use this Temporal namespace (default from temporal.toml, else `default`)",
     env: "TEMPORAL_NAMESPACE",
   }),
-  cluster: setting(optional(dnsLabel, "must be a DNS label such as north-1"), "", {
-    description: "Name this cluster in a shared Temporal namespace; part of workflow ids and of the default task queue",
-  }),
+  cluster: setting(
+    optional(clusterName, 'must be a DNS label such as north-1, not "waits" or one that ends in "-waits"'),
+    "",
+    {
+      description:
+        "Name this cluster in a shared Temporal namespace; part of workflow ids and of the default task queue",
+    },
+  ),
   taskQueue: setting(text, "", {
     description: "Use this task queue (default `ostler`, with a cluster name `ostler-<cluster>`)",
   }),

@@ -7,7 +7,7 @@ import { ownerOfSchedule } from "./claim.ts";
 import { type ClusterIdentity, clusterText } from "./cluster_identity.ts";
 import { type Config, givenDeadlines } from "./config.ts";
 import { scheduleIdOf } from "./credential_schedule.ts";
-import { queueTypes } from "./current_version.ts";
+import { isServed } from "./current_version.ts";
 import type { PoolNews, ReportedRun } from "./pool_notifier.ts";
 
 /** The connection of a process, and the cluster that it serves. */
@@ -58,7 +58,7 @@ async function wasCancelled(client: Client, workflowId: string): Promise<boolean
 /**
  * Ends the run of a pool under the previous name of its cluster, so that no two runs roll out one pool. Does nothing
  * unless the run certainly belongs to this cluster, because the Rollout may be from a copied cluster. Throws while
- * workers serve the run's task queue.
+ * workers serve the run's task queue, unless that is the queue of this process.
  */
 async function endUnderPreviousName(
   { client, config, self }: Starting,
@@ -72,30 +72,18 @@ async function endUnderPreviousName(
   const previous = run.workflowId.slice(0, -plain.length).replace(/\/$/, "");
   const owner = await ownerOfSchedule(client, scheduleIdOf({ cluster: previous }));
   if (self.uid === "" || owner?.uid !== self.uid) return;
-  const handle = client.workflow.getHandle(run.workflowId, run.runId);
+  // Without the run ID, because the reported run may have continued as new since.
+  const handle = client.workflow.getHandle(run.workflowId);
   try {
     const { status, taskQueue } = await handle.describe();
     if (status.name !== "RUNNING") return;
-    if (await isServed({ client, config }, taskQueue)) throw stillServed(run, taskQueue, self);
+    // This cluster's own workers always serve its own queue, so they show nothing about workers with the previous name.
+    const isOwnQueue = taskQueue === config.taskQueue;
+    if (!isOwnQueue && await isServed(client, config, taskQueue)) throw stillServed(run, taskQueue, self);
     await handle.terminate(`Continues as "${id}": the cluster was renamed`);
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error;
   }
-}
-
-/** Age (ms) up to which a poll shows a running worker, which polls every minute; Temporal lists polls for 5 minutes. */
-const askedLately = 90_000;
-
-/** Returns whether a worker asks Temporal for tasks of the queue. */
-async function isServed({ client, config }: Omit<Starting, "self">, name: string): Promise<boolean> {
-  const { pollers } = await client.workflowService.describeTaskQueue({
-    namespace: config.temporal.namespace,
-    taskQueue: { name },
-    taskQueueType: queueTypes.workflow,
-  });
-  return (pollers ?? []).some(({ lastAccessTime }) =>
-    Date.now() - 1000 * Number(lastAccessTime?.seconds ?? 0) < askedLately
-  );
 }
 
 function stillServed({ workflowId }: ReportedRun, taskQueue: string, self: ClusterIdentity): Error {

@@ -28,7 +28,8 @@ export async function tellObjects({ what, seen, tell, log, every }: ObjectNews, 
   const { lookEvery, retellAfter } = { ...defaults, ...every };
   let told = new Map<string, { identity: string; at: number }>();
   while (!signal.aborted) {
-    const now = Date.now();
+    // Not a wall clock, because one that is set back would delay repeated signals until it has caught up.
+    const now = performance.now();
     const there = new Map(seen());
     // Objects that no longer exist are forgotten.
     told = new Map([...told].filter(([name]) => there.has(name)));

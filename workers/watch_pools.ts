@@ -7,7 +7,8 @@ import { isDeepStrictEqual } from "node:util";
 import type { AllPools, PoolSource, WatchDeps } from "../activities/backends/contract.ts";
 import type { Kube } from "../activities/kube/client.ts";
 import { Informer } from "../activities/kube/informer.ts";
-import type { Notice } from "../workflows/contracts/mod.ts";
+import { groupOfPool, nodePoolOf, workflowIdOf } from "../workflows/commands/start_options.ts";
+import type { Notice, PoolRef } from "../workflows/contracts/mod.ts";
 import type { PoolNotice } from "./notices/tell_notices.ts";
 import type { PoolWatch, WatchedPool } from "./pool_notifier.ts";
 import type { RolloutNumbers } from "./rollout_numbers.ts";
@@ -29,6 +30,8 @@ export interface WatchedPools extends PoolWatch {
   /** Returns the numbers of all Rollouts; undefined while the watch may have missed changes. */
   numbers(): RolloutNumbers[] | undefined;
   notices(): PoolNotice[];
+  /** Whether a Rollout reports an open run that was started before the cluster had a name. */
+  hasUnnamedRuns(): boolean;
 }
 
 /** Watches pools; keys are "namespace/name" of the pool, which its Rollout has too. */
@@ -69,14 +72,26 @@ export function watchPools({ watchAll, ...deps }: PoolDeps): WatchedPools {
     onChange: (listener) => void listeners.push(listener),
     numbers: () => rollouts.isFresh ? [...rollouts.values()].map(({ numbers }) => numbers) : undefined,
     notices: () => rollouts.keys().flatMap((key) => noticesAt(key, rollouts.get(key)?.notices ?? [])),
+    hasUnnamedRuns: () => rollouts.keys().some((key) => isUnnamed(key, rollouts.get(key))),
     start: async () => void await Promise.all([pools, rollouts, policies].map((each) => each.start())),
   };
 }
 
 function noticesAt(key: string, notices: Notice[]): PoolNotice[] {
+  const pool = poolAt(key);
+  return notices.map((notice) => ({ pool, notice }));
+}
+
+function isUnnamed(key: string, last: RolloutFacts | undefined): boolean {
+  return !hasEnded(last) && last?.run?.workflowId === workflowIdOf(poolAt(key));
+}
+
+/** Returns the pool of a key; the prefix of its name shows its kind. */
+function poolAt(key: string): PoolRef {
   const namespace = namespaceOf(key);
   const pool = { namespace, name: key.slice(namespace.length + 1) };
-  return notices.map((notice) => ({ pool, notice }));
+  if (groupOfPool(pool) !== undefined) return { kind: "ScalingGroup", ...pool };
+  return nodePoolOf(pool) === undefined ? pool : { kind: "NodePool", ...pool };
 }
 
 // Most updates of a Rollout are progress, which is not signalled: only metrics and notifications use it.

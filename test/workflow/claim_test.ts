@@ -95,7 +95,8 @@ test("claim: takes over a Schedule without a cluster identity, and keeps it paus
 test("claim: deletes the Schedule of an unnamed cluster when the cluster gets a name, and no Schedule of another cluster", async (stage) => {
   const named = readConfig({ OSTLER_CLUSTER: "north" });
   const isThere = (): Promise<boolean> => ownerOf(stage, "renew-credentials").then(() => true, () => false);
-  await claim(stage, "uid-south");
+  // The workers of the stage serve queue "ostler"; while workers from before serve the queue, the Schedule stays.
+  await claim(stage, "uid-south", { OSTLER_TASK_QUEUE: "unserved" });
   await ensureCredentialSchedule(stage.client, { config: named, self: { name: "north", uid: "uid-north" } });
   equal(await isThere(), true);
   await ensureCredentialSchedule(stage.client, { config: named, self: { name: "north", uid: "uid-south" } });

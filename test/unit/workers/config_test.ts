@@ -40,7 +40,7 @@ Deno.test("readConfig: gives a named cluster its own task queue by default", () 
   const queueOf = (settings: Record<string, string>): string => readConfig(settings).taskQueue;
   equal(queueOf({ OSTLER_CLUSTER: "north-1" }), "ostler-north-1");
   equal(queueOf({ OSTLER_CLUSTER: "north-1", OSTLER_TASK_QUEUE: "mine" }), "mine");
-  for (const cluster of ["North", "north.1", "a/b", "-north", "n".repeat(64)]) {
+  for (const cluster of ["North", "north.1", "a/b", "-north", "n".repeat(64), "waits", "north-waits"]) {
     match(fault({ OSTLER_CLUSTER: cluster }), /must be a DNS label such as north-1/);
   }
 });

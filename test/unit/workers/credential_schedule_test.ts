@@ -1,6 +1,6 @@
 import { deepEqual, equal, match } from "node:assert/strict";
 import type { Client, ScheduleOptions } from "@temporalio/client";
-import { ScheduleAlreadyRunning } from "@temporalio/client";
+import { ScheduleAlreadyRunning, ScheduleNotFoundError } from "@temporalio/client";
 import { readConfig } from "../../../workers/config.ts";
 import { ensureCredentialSchedule, keepCredentialSchedule } from "../../../workers/credential_schedule.ts";
 import { eventually } from "../../support/eventually.ts";
@@ -13,6 +13,10 @@ const self = { name: "", uid: "uid-1" };
 class FakeSchedules {
   readonly calls: string[] = [];
   made: ScheduleOptions | undefined;
+  /** Whether the Schedule from before the cluster had a name exists. */
+  hasPlain = false;
+  /** Whether a worker polls the task queue of that Schedule. */
+  isServed = false;
   state: object = { paused: false };
   updated: { state: object } | undefined;
 
@@ -28,7 +32,15 @@ class FakeSchedules {
       this.updated = change({ state: this.state, action: { memo: { cluster: self } } });
       return Promise.resolve();
     };
-    return { schedule: { create, getHandle: () => ({ update }) } } as unknown as Client;
+    const describe = (id: string): Promise<object> =>
+      id === "renew-credentials" && this.hasPlain
+        ? Promise.resolve({ action: { memo: { cluster: self }, taskQueue: "ostler" } })
+        : Promise.reject(new ScheduleNotFoundError("none", id));
+    const remove = (): Promise<void> => Promise.resolve(void (this.hasPlain = false));
+    const getHandle = (id: string): object => ({ update, describe: () => describe(id), delete: remove });
+    const pollers = (): object[] => this.isServed ? [{ lastAccessTime: { seconds: Date.now() / 1000 } }] : [];
+    const workflowService = { describeTaskQueue: () => Promise.resolve({ pollers: pollers() }) };
+    return { schedule: { create, getHandle }, workflowService } as unknown as Client;
   }
 }
 
@@ -85,4 +97,36 @@ Deno.test("ensureCredentialSchedule: keeps the owner that the Schedule records w
   await ensureCredentialSchedule(schedules.client, order);
   const { action } = schedules.updated as { action?: { memo?: object } };
   deepEqual(action?.memo, { cluster: self });
+});
+
+Deno.test("keepCredentialSchedule: keeps the Schedule from before the cluster had a name until no run from then is open", async () => {
+  const schedules = new FakeSchedules();
+  schedules.hasPlain = true;
+  let isOpen = true;
+  const stop = new AbortController();
+  const keeping = keepCredentialSchedule(readConfig({ OSTLER_CLUSTER: "north" }), {
+    ...{ connect: () => Promise.resolve(schedules.client), log: { info: () => {}, warn: () => {} }, self },
+    ...{ signal: stop.signal, hasUnnamedRuns: () => isOpen, pauses: { standing: 1, failed: 1 } },
+  });
+  await eventually("several checks", () => schedules.calls.filter((call) => call === "create").length > 3);
+  equal(schedules.hasPlain, true, "Expected the proof that the runs are of this cluster");
+  isOpen = false;
+  await eventually("its deletion", () => !schedules.hasPlain);
+  stop.abort();
+  await keeping;
+});
+
+Deno.test("ensureCredentialSchedule: keeps the Schedule from before the cluster had a name while workers serve its queue", async () => {
+  const schedules = new FakeSchedules();
+  schedules.hasPlain = schedules.isServed = true;
+  const order = { config: readConfig({ OSTLER_CLUSTER: "north" }), self };
+  await ensureCredentialSchedule(schedules.client, order);
+  equal(schedules.hasPlain, true);
+  schedules.isServed = false;
+  await ensureCredentialSchedule(schedules.client, order);
+  equal(schedules.hasPlain, false);
+  schedules.hasPlain = schedules.isServed = true;
+  const config = readConfig({ OSTLER_CLUSTER: "north", OSTLER_TASK_QUEUE: "ostler" });
+  await ensureCredentialSchedule(schedules.client, { config, self });
+  equal(schedules.hasPlain, false, "Expected the same queue to be served by this cluster's own workers");
 });

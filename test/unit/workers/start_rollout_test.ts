@@ -11,6 +11,8 @@ interface Temporal {
   /** By the name of a cluster, the cluster UID that its Schedule records. */
   owners?: Record<string, string>;
   status?: string;
+  /** The status of the run that the Rollout names, if that run is not the last one. */
+  ofReported?: string;
   /** Seconds since a worker last polled the task queue of the run; undefined if none polls it. */
   polled?: number;
   ended?: unknown[];
@@ -19,7 +21,7 @@ interface Temporal {
 
 async function started(
   environment: Record<string, string>,
-  { run, owners = {}, status = "RUNNING", polled, ended = [], isRepeat }: Temporal = {},
+  { run, owners = {}, status = "RUNNING", ofReported = status, polled, ended = [], isRepeat }: Temporal = {},
 ): Promise<[unknown, Options]> {
   const calls: [unknown, Options][] = [];
   const signalWithStart = (...call: [unknown, Options]): Promise<object> => {
@@ -27,7 +29,7 @@ async function started(
     return Promise.resolve({ signaledRunId: "run-9" });
   };
   const getHandle = (...which: string[]): unknown => ({
-    describe: () => Promise.resolve({ status: { name: status }, taskQueue: "its-queue" }),
+    describe: () => Promise.resolve({ status: { name: which[1] ? ofReported : status }, taskQueue: "its-queue" }),
     terminate: () => Promise.resolve(void ended.push(which)),
   });
   const schedules = new Map(Object.entries(owners).map(([cluster, uid]) => [scheduleIdOf({ cluster }), uid]));
@@ -98,13 +100,28 @@ Deno.test("startRollout: ends the pool's run of the same cluster under a previou
   const temporal = { owners: { "": "own", south: "own" }, ended };
   await started(north, { ...temporal, run: runOf("machine-deployment/fleet/pool") });
   await started(north, { ...temporal, run: runOf("south/machine-deployment/fleet/pool"), polled: 120 });
-  deepEqual(ended, [["machine-deployment/fleet/pool", "run-1"], ["south/machine-deployment/fleet/pool", "run-1"]]);
+  deepEqual(ended, [["machine-deployment/fleet/pool"], ["south/machine-deployment/fleet/pool"]]);
   ended.length = 0;
   await started(north, { ...temporal, run: runOf("north/machine-deployment/fleet/pool") });
   await started(north, { ...temporal, run: runOf("machine-deployment/fleet/other-pool") });
   await started(north, { ...temporal, run: runOf("machine-deployment/fleet/pool"), status: "COMPLETED" });
   await started({}, { ...temporal, run: runOf("machine-deployment/fleet/pool") });
   deepEqual(ended, []);
+});
+
+Deno.test("startRollout: ends the last run under a previous name if the reported run has continued as new", async () => {
+  const ended: unknown[] = [];
+  const run = runOf("machine-deployment/fleet/pool");
+  await started(north, { owners: { "": "own" }, run, ofReported: "CONTINUED_AS_NEW", ended });
+  deepEqual(ended, [["machine-deployment/fleet/pool"]]);
+});
+
+Deno.test("startRollout: ends the run under a previous name on this cluster's own queue, which its own workers serve", async () => {
+  const ended: unknown[] = [];
+  const run = runOf("machine-deployment/fleet/pool");
+  const environment = { ...north, OSTLER_TASK_QUEUE: "its-queue" };
+  await started(environment, { owners: { "": "own" }, run, polled: 20, ended });
+  deepEqual(ended, [["machine-deployment/fleet/pool"]]);
 });
 
 Deno.test("fault E7: a Rollout that names the run of another cluster ends no run", async () => {

@@ -157,3 +157,34 @@ Deno.test("watchPools: treats a rollout as open until it converged, rolled back 
   }
   deepEqual(seen, ["Rolling", "RollingBack", "Repairing", "Halted"]);
 });
+
+Deno.test("watchPools: reports a run from before the cluster had a name only while its rollout is open", async () => {
+  await using api = await WatchedApi.start();
+  using fleet = await twoPools(api);
+  const { watch } = fleet;
+  const put = (phase: string, workflowId: string): void =>
+    void api.put(paths.rollouts, object("web", { status: { phase, workflowId, runId: "run-1" } }));
+  equal(watch.hasUnnamedRuns(), false);
+  put("Halted", "machine-deployment/fleet/web");
+  await eventually("the open run", () => watch.hasUnnamedRuns());
+  put("Halted", "north/machine-deployment/fleet/web");
+  await eventually("its successor", () => !watch.hasUnnamedRuns());
+  put("Rolling", "machine-deployment/fleet/web");
+  await eventually("the open run again", () => watch.hasUnnamedRuns());
+  put("Converged", "machine-deployment/fleet/web");
+  await eventually("its end", () => !watch.hasUnnamedRuns());
+});
+
+Deno.test("watchPools: gives the kind of the pool in a notification about a ScalingGroup or a NodePool", async () => {
+  await using api = await WatchedApi.start();
+  using fleet = await twoPools(api);
+  const status = { phase: "Halted", reason: "GateFailed" };
+  const inSystem = { status, metadata: { namespace: "kube-system" } };
+  api.put(paths.rollouts, object("scaling-group.alpha", inSystem));
+  api.put(paths.rollouts, object("node-pool.edge", { status }));
+  await eventually("both notifications", () => fleet.watch.notices().length === 2);
+  deepEqual(fleet.watch.notices().map(({ pool }) => pool), [
+    { kind: "ScalingGroup", namespace: "kube-system", name: "scaling-group.alpha" },
+    { kind: "NodePool", namespace: "fleet", name: "node-pool.edge" },
+  ]);
+});
