@@ -45,7 +45,7 @@ export const carriedNow: CarriedState = {
     updating: {},
     lately: {},
   },
-  records: { joins: [join], replacements: [replacement], replaced: 7 },
+  records: { joins: [join], joined: 1, replacements: [replacement], replaced: 7 },
   slots: { held: ["b"], isUnanswered: true },
   memory: {
     recalled: true,

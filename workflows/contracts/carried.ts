@@ -114,6 +114,11 @@ export interface CarriedMachines {
 export interface CarriedRecords {
   /** The last hundred machines that joined, the newest last. */
   joins: JoinRecord[];
+  /**
+   * Number of machines that joined since the rollout began; null before the first join, and after a run of an earlier
+   * version of Ostler: then the number is that of `joins`.
+   */
+  joined: number | null;
   /** The last hundred machines that were replaced, the newest last. */
   replacements: ReplacementRecord[];
   /** Number of all replacements. */

@@ -15,9 +15,10 @@ import { type Blocked, machinesOf, quantile, type Situation, usualReplacement } 
 import { staysOf } from "./blocks.ts";
 import { inPlaceOf } from "./in_place.ts";
 import { blockersOf, planTurn } from "./plan_turn.ts";
+import { replaceableAmong } from "./replaced.ts";
 import { type Supplier, supplierOf } from "./supplier.ts";
 import { type Pace, VirtualPool } from "./virtual_pool.ts";
-import { waveTargets } from "./waves.ts";
+import { soaksFrom, waveTargets } from "./waves.ts";
 
 interface ForecastQuestion {
   /** Epoch ms. */
@@ -41,7 +42,7 @@ type Question = ForecastQuestion & { supplier: Supplier };
 export function forecast(asked: ForecastQuestion, supplier = supplierOf(asked.kind)): RolloutPlan {
   const kept = keptText(asked);
   // If the policy keeps the machines, no wave has machines.
-  const question = { ...asked, supplier, members: kept ? [] : asked.members };
+  const question = { ...asked, supplier, members: kept ? [] : replaceableAmong(asked.members, asked.rules) };
   const { desired, rules, members } = question;
   // The hash of the plan covers the order of the machines. So windows and soaks are left out here, because times must
   // not change that order.
@@ -286,24 +287,36 @@ function lane(text: string, seed: number): string {
 export interface EtaQuestion {
   now: number;
   rules: Rules;
-  /** Number of machines that may exist above the replicas. */
-  room: number;
+  supplier: Supplier;
   desired: Desired;
   counts: PoolSnapshot["counts"];
   usual: { join: number[]; leave: number[] };
   wave: WaveState;
   blocked: Blocked | null;
+  rollingBack: boolean;
 }
 
 /**
  * Returns the estimated end (epoch ms); null without measurements, or if the rollout is blocked until an event, such as
  * an action of a person.
  */
-export function etaOf({ now, rules, room, desired, counts, usual, wave, blocked }: EtaQuestion): number | null {
+export function etaOf(question: EtaQuestion): number | null {
+  const { now, rules, desired, counts, usual, wave, blocked, rollingBack } = question;
   if (usual.join.length === 0 || (blocked !== null && blocked.until === null)) return null;
-  const start = Math.max(now, blocked?.until ?? now);
-  const lanes = Math.max(1, Math.min(machinesOf(rules.budget.machines, desired.replicas), room || 1));
+  // A rollback has no waves, and so no soaks.
+  const soaksUntil = rollingBack ? now : wave.soakUntil ?? now;
+  const next = wave.index + (wave.soakUntil === null ? 0 : 1);
+  const soaks = rollingBack ? 0 : soaksFrom(rules, desired.replicas, next);
+  const start = Math.max(now, blocked?.until ?? now, soaksUntil);
   const each = (quantile(usual.join, 0.5) + quantile(usual.leave, 0.5)) * 1000;
-  const soaks = waveTargets(rules, desired.replicas).slice(wave.index + 1).reduce((sum, { soak }) => sum + soak, 0);
-  return start + Math.ceil((counts.old + counts.leaving) / lanes) * each + soaks;
+  return start + Math.ceil((counts.old + counts.leaving) / lanesOf(question)) * each + soaks;
+}
+
+// Returns how many machines are replaced or updated at once. If no machine may exist above the replicas, an owner that
+// removes machines by itself removes one at a time; in other pools only the budget limits how many are out of service.
+function lanesOf({ rules, supplier, desired }: EtaQuestion): number {
+  const { updates, removal } = supplier.capabilities;
+  const bare = removal === "ByItself" && updates.includes("Replace") ? 1 : Infinity;
+  const room = supplier.roomOf(desired) || bare;
+  return Math.max(1, Math.min(machinesOf(rules.budget.machines, desired.replicas), room));
 }

@@ -1,5 +1,5 @@
 /** Which machines are replaced instead of updated in place, if the policy allows that. */
-import type { OsFinding, OsRefusal, PoolSnapshot, Rules } from "../contracts/mod.ts";
+import type { Member, OsFinding, OsRefusal, PoolSnapshot, Rules } from "../contracts/mod.ts";
 
 type Reason = OsRefusal | OsFinding["kind"];
 
@@ -28,9 +28,14 @@ export function replacesRefused(rules: Pick<Rules, "onImageChange"> | undefined)
  */
 export function withReplaceable(pool: PoolSnapshot, rules: Pick<Rules, "onImageChange">): PoolSnapshot {
   if (!replacesRefused(rules) || !pool.old.some(({ replaceable }) => replaceable)) return pool;
-  const old = pool.old.map((member) => {
+  return { ...pool, old: replaceableAmong(pool.old, rules) };
+}
+
+/** Like `withReplaceable`, for a list of machines. */
+export function replaceableAmong(members: readonly Member[], rules: Pick<Rules, "onImageChange">): Member[] {
+  if (!replacesRefused(rules)) return [...members];
+  return members.map((member) => {
     const { kept: _, ...rest } = member;
     return member.replaceable ? { ...rest, staged: true as const } : member;
   });
-  return { ...pool, old };
 }

@@ -34,6 +34,13 @@ function grownTargets({ from, factor, soak }: NonNullable<Rules["growth"]>, repl
   return targets;
 }
 
+/** Returns the milliseconds of all soaks from the wave `index` on; a wave without machines does not soak. */
+export function soaksFrom(rules: Pick<Rules, "waves" | "growth">, replicas: number, index: number): number {
+  const targets = waveTargets(rules, replicas);
+  const ahead = targets.filter((_, nth) => nth >= index && !isEmpty(targets, nth));
+  return ahead.reduce((sum, { soak }) => sum + soak, 0);
+}
+
 /** The state of the waves after a read of the pool, and how many machines the current wave may update. */
 export interface WaveLook {
   state: WaveState;

@@ -9,12 +9,23 @@ const recordsKept = 100;
 
 /** Returns the state without records. */
 export function freshRecords(): CarriedRecords {
-  return { joins: [], replacements: [], replaced: 0 };
+  return { joins: [], joined: null, replacements: [], replaced: 0 };
 }
 
 /** Adds a machine that joined. */
 export function addJoin(records: Records, join: JoinRecord): void {
+  records.joined = joinedIn(records) + 1;
   records.joins = [...records.joins, join].slice(-recordsKept);
+}
+
+/** Returns the number of machines that joined since the rollout began. */
+export function joinedIn({ joined, joins }: Readonly<Records>): number {
+  return joined ?? joins.length;
+}
+
+/** Counts joins from 0, because another rollout begins. */
+export function countJoinsAnew(records: Records): void {
+  records.joined = 0;
 }
 
 /** Adds a machine that was replaced, and counts it. */

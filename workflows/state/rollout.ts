@@ -5,7 +5,7 @@ import { beginLoop, type Loop, openLoop } from "./loop.ts";
 import { dropBoots, forgetFailures, type Machines, openMachines, takeBack } from "./machines.ts";
 import type { Memory } from "./memory.ts";
 import { forgetPlan, openPeople, type People } from "./people.ts";
-import type { Records } from "./records.ts";
+import { countJoinsAnew, type Records } from "./records.ts";
 import { openSlots, type Slots } from "./slots.ts";
 import { isBadAgain, openTarget, type Spec, type Target } from "./target.ts";
 import { openTasks, type Tasks } from "./tasks.ts";
@@ -59,21 +59,27 @@ export function openRollout({ carried, ...settings }: ParsedInput): Rollout {
  * or set aside stay.
  */
 export function beginChange(
-  { target, people, waves, machines, loop, memory }:
-    & Part<"target" | "people" | "waves" | "machines" | "loop">
+  { target, people, waves, machines, records, loop, memory }:
+    & Part<"target" | "people" | "waves" | "machines" | "records" | "loop">
     & Seen<"memory">,
   { specHash, templateHash, stamp }: Spec & Pick<Desired, "stamp">,
 ): void {
   // Machines that a person skipped stay skipped only if Ostler alone changed the template, which the stamp shows.
   const isStamped = target.stamped === true || (target.stamped !== false && target.stamped === stamp);
   const isBack = memory.rollback !== null;
-  if (!isBack && target.change !== "") target.startedAt = Date.now();
+  if (!isBack && target.change !== "") beginRollout({ target, records });
   if (!isBack && !isStamped) people.skipped = [];
   Object.assign(target, { change: specHash, template: templateHash, stamped: false });
   forgetFailures(machines, { keepCounts: isBack });
   forgetPlan(people);
   beginWaves(waves);
   beginLoop(loop);
+}
+
+/** Records that another rollout begins now, with its own entry in the history of the pool. */
+export function beginRollout({ target, records }: Part<"target" | "records">): void {
+  target.startedAt = Date.now();
+  countJoinsAnew(records);
 }
 
 /**

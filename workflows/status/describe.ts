@@ -77,14 +77,22 @@ export function wavesNow(
 
 /** Returns the estimated end of the rollout (epoch ms); null if it cannot be estimated. */
 export function etaNow(
-  { settings, target: { rules, desired }, machines: { snapshot }, memory: { usual }, waves, view: { blocked } }: Seen<
+  {
+    settings,
+    target: { rules, desired },
+    machines: { snapshot },
+    memory: { usual, rollback },
+    waves,
+    view: { blocked },
+  }: Seen<
     "settings" | "target" | "machines" | "memory" | "waves" | "view"
   >,
 ): number | null {
   if (!rules || !desired || !snapshot || !waves.rolled) return null;
-  const room = supplierOf(settings.pool.kind).roomOf(desired);
+  const supplier = supplierOf(settings.pool.kind);
   const { counts } = snapshot;
-  return etaOf({ now: Date.now(), rules, room, desired, counts, usual, wave: waves.current, blocked });
+  const rollingBack = rollback !== null;
+  return etaOf({ now: Date.now(), rules, supplier, desired, counts, usual, wave: waves.current, blocked, rollingBack });
 }
 
 function targetPart(

@@ -334,15 +334,17 @@ export interface Told {
   blocked: { reason: string; message: string } | null;
   /** The latest rollback, finished or in progress. */
   left: Rollback | null;
+  /** The rollback is in progress, possibly halted. */
+  isRollingBack: boolean;
   /** The desired change, if it is in quarantine. */
   quarantined: Quarantined | null;
 }
 
 /** Returns all conditions, also those that are False, so that `kubectl wait` always finds the one that it waits for. */
 export function conditions(told: Told): Condition[] {
-  const { phase, reason, message, paused, blocked, left, quarantined } = told;
+  const { phase, reason, message, paused, blocked, left, isRollingBack, quarantined } = told;
   const under = ["Preparing", "Creating", "Rolling", "RollingBack", "Repairing"].includes(phase);
-  const isBack = phase === "RolledBack" || (left?.kind === "RollBack" && phase !== "RollingBack");
+  const isBack = phase === "RolledBack" || (left?.kind === "RollBack" && !isRollingBack);
   return [
     { type: "Ready", status: truth(phase === "Converged"), reason, message },
     { type: "Progressing", status: truth(under && !paused), reason, message },

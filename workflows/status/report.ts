@@ -3,6 +3,7 @@ import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from "@tempor
 import type { HistoryEntry, PoolEvent, PublishActivities, Rollback, RolloutReport } from "../contracts/mod.ts";
 import type { Turn } from "../policy/turn.ts";
 import { type Either, publish } from "../proxies.ts";
+import { joinedIn } from "../state/records.ts";
 import type { Seen, Standing, Telling } from "../state/rollout.ts";
 import { troubleOf } from "../state/trouble.ts";
 import { describe, etaNow, standingOf, underway, wavesNow } from "./describe.ts";
@@ -188,7 +189,9 @@ function conditionsNow(rollout: Seen): RolloutReport["conditions"] {
   // If a person has sent retry since the rollback, the change is no longer in quarantine.
   const bad = memory.quarantine.find(({ specHash }) => [desired?.specHash, left?.bad.specHash].includes(specHash));
   const blocked = blockedNow(rollout);
-  return conditions({ phase, reason, message, paused: people.paused, blocked, left, quarantined: bad ?? null });
+  const isRollingBack = memory.rollback !== null;
+  const quarantined = bad ?? null;
+  return conditions({ phase, reason, message, paused: people.paused, blocked, left, isRollingBack, quarantined });
 }
 
 /**
@@ -253,7 +256,7 @@ export function historyEntry(
     startedAt: iso(startedAt),
     endedAt: iso(Date.now()),
     outcome,
-    machines: records.joins.length,
+    machines: joinedIn(records),
     failed: machines.failures,
     actor: rollback?.by ?? desired?.actor ?? "unknown",
     reason: rollback?.reason ?? "",

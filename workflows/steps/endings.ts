@@ -2,7 +2,7 @@
 import { sleep } from "@temporalio/workflow";
 import type { Desired, Phase, PoolSnapshot, RollOutResult } from "../contracts/mod.ts";
 import { publish, publishBeside, read, spare, write } from "../proxies.ts";
-import { type Part, type Seen, type Telling, warn } from "../state/rollout.ts";
+import { beginRollout, type Part, type Seen, type Telling, warn } from "../state/rollout.ts";
 import { historyEntry, report, stand } from "../status/report.ts";
 import { callOff } from "../state/tasks.ts";
 import { troubleOf } from "../state/trouble.ts";
@@ -17,7 +17,7 @@ import { giveBackSlots } from "./slots.ts";
  * edit.
  */
 export async function converge(
-  rollout: Telling & Part<"target" | "slots" | "memory" | "waves">,
+  rollout: Telling & Part<"target" | "slots" | "memory" | "waves" | "records">,
   desired: Desired,
 ): Promise<RollOutResult | undefined> {
   const { memory, waves, target } = rollout;
@@ -215,7 +215,7 @@ function convergedText({ replicas, revision }: Desired): { reason: string; messa
  * one, because the profile was edited meanwhile.
  */
 async function arriveBack(
-  rollout: Telling & Part<"target" | "memory" | "waves">,
+  rollout: Telling & Part<"target" | "memory" | "waves" | "records">,
   desired: Desired,
 ): Promise<RollOutResult | undefined> {
   const { memory, waves, view } = rollout;
@@ -230,7 +230,7 @@ async function arriveBack(
   memory.rollback = null;
   waves.rolled = false;
   if (desired.specHash === memory.lastGood?.specHash) return ended(rollout, outcome);
-  rollout.target.startedAt = Date.now(); // the start identifies a rollout in the history
+  beginRollout(rollout);
   return undefined;
 }
 

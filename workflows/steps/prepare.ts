@@ -235,7 +235,9 @@ function recallFrom({ settings, target, memory, people, waves }: Recalling, earl
  * resets the part of the state that depends on the config.
  */
 export function noteChange(
-  rollout: Part<"target" | "people" | "waves" | "machines" | "tasks" | "loop"> & Seen<"memory" | "view">,
+  rollout:
+    & Part<"target" | "people" | "waves" | "machines" | "records" | "tasks" | "loop">
+    & Seen<"memory" | "view">,
   { desired, rules }: { desired: Desired; rules: Rules },
 ): void {
   const { target, people, view } = rollout;

@@ -27,7 +27,9 @@ const chosenAtMost = 500;
 const takenBackAtMost = 30;
 
 /** The groups of the state that a rollback changes. */
-type RollingBack = Telling & Part<"target" | "people" | "waves" | "machines" | "tasks" | "memory" | "loop">;
+type RollingBack =
+  & Telling
+  & Part<"target" | "people" | "waves" | "machines" | "records" | "tasks" | "memory" | "loop">;
 
 /**
  * During a rollback, writes the last good template into the pool if the failed change is desired, and returns

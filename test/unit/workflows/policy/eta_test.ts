@@ -2,6 +2,7 @@ import { equal } from "node:assert/strict";
 import { defaultRules } from "../../../../activities/policy/default_rules.ts";
 import type { Desired, PoolSnapshot, Rules } from "../../../../workflows/contracts/mod.ts";
 import { etaOf, type EtaQuestion } from "../../../../workflows/policy/forecast.ts";
+import { machineController, scalingGroup, supplierOf } from "../../../../workflows/policy/supplier.ts";
 import { usualReplacement } from "../../../../workflows/policy/turn.ts";
 
 const minute = 60_000;
@@ -10,12 +11,13 @@ function question(given: Partial<EtaQuestion> & { rules?: Rules } = {}): EtaQues
   return {
     now: 0,
     rules: defaultRules,
-    room: 3,
+    supplier: machineController,
     desired: { replicas: 10, surge: 3 } as Desired,
     counts: { old: 6, leaving: 0 } as PoolSnapshot["counts"],
     usual: { join: [60, 60, 60], leave: [60] },
     wave: { index: 0, soakUntil: null, passed: false, approved: false },
     blocked: null,
+    rollingBack: false,
     ...given,
   };
 }
@@ -32,9 +34,35 @@ Deno.test("etaOf: assumes as many concurrent replacements as budget and surge al
 Deno.test("etaOf: adds the remaining soaks, and starts when the window opens", () => {
   const waves = [{ upTo: 1, soak: 5 * minute }, { upTo: "100%", soak: 7 * minute }];
   const rules = { ...defaultRules, waves };
-  equal(etaOf(question({ rules })), 19 * minute);
+  equal(etaOf(question({ rules })), 24 * minute);
   const blocked = { reason: "OutsideWindow", message: "", until: 30 * minute } as const;
-  equal(etaOf(question({ rules, blocked })), 49 * minute);
+  equal(etaOf(question({ rules, blocked })), 54 * minute);
+});
+
+Deno.test("etaOf: counts a soak that has begun until its end, even if a window opens before", () => {
+  const rules = { ...defaultRules, waves: [{ upTo: 1, soak: 5 * minute }, { upTo: "100%", soak: 0 }] };
+  const wave = { index: 0, soakUntil: 40 * minute, passed: true, approved: true };
+  for (const reason of ["Soaking", "OutsideWindow"] as const) {
+    const until = reason === "Soaking" ? wave.soakUntil : 30 * minute;
+    equal(etaOf(question({ rules, wave, blocked: { reason, message: "", until } })), 52 * minute);
+  }
+});
+
+Deno.test("etaOf: adds no soak of a wave without machines, and none during a rollback", () => {
+  const waves = [{ upTo: 10, soak: 0 }, { upTo: "100%", soak: 60 * minute }];
+  equal(etaOf(question({ rules: { ...defaultRules, waves } })), 12 * minute);
+  const rules = { ...defaultRules, waves: [{ upTo: 1, soak: 60 * minute }, { upTo: "100%", soak: 0 }] };
+  const wave = { index: 0, soakUntil: 40 * minute, passed: true, approved: true };
+  equal(etaOf(question({ rules, wave, rollingBack: true })), 12 * minute);
+});
+
+Deno.test("etaOf: without surge, only the budget limits pools in which Ostler itself takes machines out of service", () => {
+  const rules = { ...defaultRules, budget: { ...defaultRules.budget, machines: 5 } };
+  const desired = { replicas: 10, surge: 0 } as Desired;
+  for (const supplier of [supplierOf("NodePool"), scalingGroup]) {
+    equal(etaOf(question({ rules, desired, supplier })), 4 * minute);
+  }
+  equal(etaOf(question({ rules, desired })), 12 * minute);
 });
 
 Deno.test("etaOf: returns null without measurements, or when a person must act", () => {

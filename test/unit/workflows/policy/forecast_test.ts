@@ -185,3 +185,15 @@ Deno.test("forecast: replaces no machine for a new image with onImageChange InPl
   deepEqual(names(plan({ pool: same, rules: { onImageChange: "InPlace" } })), names(plan({ pool: same })));
   deepEqual(names(plan({ pool, rules: { onImageChange: "ReplaceIfRefused" } })), names(plan({ pool })));
 });
+
+Deno.test("forecast: names the nodes that refused an image and are updated or replaced in their turn", () => {
+  const refused: Partial<Member> = { id: "refused", kept: "Failed", replaceable: true };
+  const nodes = [...members("old", [2, "Ready"]), ...members("old", [1, "Ready", refused])].sort(byTurn);
+  const namesOf = (onImageChange: NonNullable<Rules["onImageChange"]>): string[] =>
+    forecast({
+      ...{ now, kind: "NodePool", desired: { ...desired, surge: 0 }, rules: { ...defaultRules, onImageChange } },
+      ...{ memory: { paused: null, quarantine: [], lastGood: null, usual }, members: nodes },
+    }).waves.flatMap(({ machines }) => machines).sort();
+  deepEqual(namesOf("ReplaceIfRefused"), ["old Ready 1", "old Ready 2", "refused"]);
+  deepEqual(namesOf("InPlace"), ["old Ready 1", "old Ready 2"]);
+});

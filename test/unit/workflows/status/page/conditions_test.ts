@@ -17,6 +17,7 @@ function told(difference: Partial<Told>): Told {
       paused: null,
       blocked: null,
       left: null,
+      isRollingBack: false,
       quarantined: null,
     },
     ...difference,
@@ -73,8 +74,10 @@ for (const [name, difference, expected, message] of facts) {
   });
 }
 
-Deno.test("conditions: RolledBack is not True during the rollback", () => {
-  deepEqual(holding({ phase: "RollingBack", left }), ["Progressing"]);
+Deno.test("conditions: RolledBack is not True during the rollback, even if the rollback is halted", () => {
+  deepEqual(holding({ phase: "RollingBack", left, isRollingBack: true }), ["Progressing"]);
+  deepEqual(holding({ phase: "Halted", left, isRollingBack: true }), []);
+  deepEqual(holding({ phase: "RolledBack", left, isRollingBack: true }), ["RolledBack"]);
 });
 
 Deno.test("conditions: always has a reason that Kubernetes accepts", () => {
