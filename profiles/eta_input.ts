@@ -12,7 +12,8 @@ import { faultsOf, ProfileRefused } from "./refusal.ts";
 
 // Values end up in shell files, systemd units and TOML, so characters that could end a word or a quote are refused.
 const word = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
-const url = z.string().regex(/^https?:\/\/[A-Za-z0-9._~:/?#@!&*+,;=%[\]-]+$/, "must be an http(s) address");
+const anAddress = "must be an http(s) address, with other characters escaped, such as %24 for $";
+const url = z.string().regex(/^https?:\/\/[A-Za-z0-9._~:/?#@!&*+,;=%[\]-]+$/, anAddress);
 const baseUrl = url.transform((text) => text.replace(/\/+$/, ""));
 const optionalText = (pattern: RegExp, message: string): z.ZodDefault<z.ZodString> =>
   z.string().refine((text) => text === "" || pattern.test(text), message).default("");
@@ -44,7 +45,8 @@ const Binaries = z.strictObject({
   };
 });
 
-const pem = /^\s*-----BEGIN CERTIFICATE-----\s[\s\S]+-----END CERTIFICATE-----\s*$/;
+// Bundles have names and comments around their certificates; Operating System Manager accepts these too.
+const pem = /-----BEGIN CERTIFICATE-----\s[\s\S]+-----END CERTIFICATE-----/;
 const parameter = z.union([z.string(), z.number(), z.boolean(), z.array(z.string())]);
 
 /** The data of an Eta template, named `it`. */
@@ -55,7 +57,7 @@ const EtaInput = z.strictObject({
   cluster: z.strictObject({
     apiServer: url.refine((text) => text.startsWith("https://"), "must be an https address")
       .transform((text) => text.replace(/\/+$/, "")),
-    caPem: z.string().regex(pem, "must be PEM").transform((text) => `${text.trim()}\n`),
+    caPem: z.string().regex(pem, "must be PEM").transform(certificatesIn),
     dnsIPs: z.array(z.union([z.ipv4(), z.ipv6()])),
     domain: name,
   }),
@@ -82,10 +84,10 @@ const EtaInput = z.strictObject({
   }),
   taints: z.string().refine(areTaints, "must be taints such as key=value:NoSchedule"),
   proxy: z.strictObject({
-    http: optionalText(/^https?:\/\/[A-Za-z0-9._~:/@%[\]-]+$/, "must be an http(s) address"),
+    http: optionalText(/^https?:\/\/[A-Za-z0-9._~:/@!*+,=%[\]-]+$/, anAddress),
     no: optionalText(/^[A-Za-z0-9._:/,*[\]-]+$/, "must be hosts separated by commas"),
   }),
-  hostCaPem: optionalText(pem, "must be PEM").transform((text) => text === "" ? "" : `${text.trim()}\n`),
+  hostCaPem: optionalText(pem, "must be PEM").transform(certificatesIn),
   featureGates: z.record(name, z.boolean()),
   kubeletSettings: KubeletSettings,
   binaries: Binaries,
@@ -168,6 +170,12 @@ function taintsOf({ deployment: { taints = [] }, settings }: RenderFacts): strin
   const taken = new Set(own.map(kindOf));
   const initial = settings.initialTaints.split(",").filter((text) => text !== "" && !taken.has(kindOf(text)));
   return [...initial, ...own].join(",");
+}
+
+/** Returns the text from its first certificate to its last, with a newline at the end; empty if it has none. */
+function certificatesIn(text: string): string {
+  const [certificates] = pem.exec(text) ?? [];
+  return certificates === undefined ? "" : `${certificates}\n`;
 }
 
 function areTaints(text: string): boolean {

@@ -28,4 +28,5 @@ export { renderConfig } from "./render_config.ts";
 export { OsFile, OsProfile, OsUnit, parseProfile, unknownProviders, usableProviders } from "./schema.ts";
 export { readNodeSettings } from "./settings/read_node_settings.ts";
 export { type SettingRow, settingRows, settingsHelp } from "./settings/settings_table.ts";
+export { checkFacts } from "./templates.ts";
 export { tryProfile } from "./trial/try_profile.ts";

@@ -34,6 +34,14 @@ export function templateData(profile: OsProfile, facts: RenderFacts): object {
   return { ...etaData(facts), packages: packagesOf(profile), parameters };
 }
 
+/**
+ * Throws the errors of `templateData`, which name invalid fields without their values. A check of the facts with their
+ * secrets finds what the placeholders of `hideSecrets` hide, such as a login with a character that no template can use.
+ */
+export function checkFacts(profile: OsProfile, facts: RenderFacts): void {
+  templateData(profile, facts);
+}
+
 /** Returns the packages of both phases of a profile, each once. */
 export function packagesOf({ bootstrapConfig, provisioningConfig }: OsProfile): string[] {
   return [...new Set([bootstrapConfig, provisioningConfig].flatMap(({ packages = [] }) => packages))];

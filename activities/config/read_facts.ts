@@ -9,6 +9,7 @@ import {
   secretsNamespace,
   withheld,
 } from "../../profiles/mod.ts";
+import { asObject, goField } from "../../profiles/go_json.ts";
 import type { Kube } from "../kube/client.ts";
 import type { MachineDeployment } from "../kube/resources.ts";
 import { Buffer } from "node:buffer";
@@ -125,9 +126,16 @@ function unknown(state: string): Error {
 // Credentials of containerd for registries, from the secret that the settings name.
 
 const text = z.string().optional();
-const Auth = z.object({ username: text, password: text, auth: text, identitytoken: text })
+const Login = z.object({ username: text, password: text, auth: text, identitytoken: text })
   .transform((fields) => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)));
-const Auths = z.record(z.string(), Auth);
+const Auths = z.record(z.string(), z.preprocess(loginIn, Login));
+
+/** Returns the fields of a login as Go finds them: with keys in any case, and null as not set. */
+function loginIn(written: unknown): unknown {
+  const fields = asObject(written);
+  const names = ["username", "password", "auth", "identitytoken"];
+  return fields && Object.fromEntries(names.map((name) => [name, goField(fields, name)]));
+}
 
 const dockerType = "kubernetes.io/dockerconfigjson";
 const dockerKey = ".dockerconfigjson";
@@ -143,7 +151,7 @@ async function readRegistryAuths(kube: Kube, setting: string): Promise<Record<st
   const { type, texts } = secret;
   const isDocker = type === dockerType;
   const found = isDocker
-    ? (json(texts[dockerKey]) as { auths?: unknown } | undefined)?.auths
+    ? goField(asObject(json(texts[dockerKey])) ?? {}, "auths")
     : Object.fromEntries(Object.entries(texts).map(([registry, value]) => [registry, json(value)]));
   const parsed = Auths.safeParse(found);
   if (parsed.success) return parsed.data;

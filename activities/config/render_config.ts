@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import type { PoolRef, Rendering } from "../../workflows/contracts/mod.ts";
 import {
   bootstrapKubeconfig,
+  checkFacts,
   checkProfileFits,
   configDigest,
   edgeScript,
@@ -20,6 +21,7 @@ import {
 } from "../../profiles/mod.ts";
 import { moot, refused } from "../failures.ts";
 import { type MachineDeployment, machineDeployments, readObject } from "../kube/resources.ts";
+import { withTemplateInUse } from "../kube/machine_sets.ts";
 import { attempting, ifFound } from "../kube/status.ts";
 import { settingsOf } from "./observed.ts";
 import { type FactReader, readFacts } from "./read_facts.ts";
@@ -51,11 +53,11 @@ export function renderingOf({ shown, digest, profile }: RenderedPool): Rendering
 export function renderPool(renderer: Renderer, pool: PoolRef, seen?: SeenInputs): Promise<RenderedPool> {
   const attempt = `render the config of "${pool.namespace}/${pool.name}"`;
   return attempting(attempt, async () => {
-    const deployment = renderer.source?.deployment ??
-      await ifFound(readObject(renderer.kube, machineDeployments, pool));
-    if (!deployment) {
+    const found = renderer.source?.deployment ?? await ifFound(readObject(renderer.kube, machineDeployments, pool));
+    if (!found) {
       throw moot("GenerationStale", `Failed to ${attempt}: the MachineDeployment was deleted`);
     }
+    const deployment = await withTemplateInUse(renderer.kube, found);
     const inputs = await readInputs(renderer, deployment, seen);
     return await asRefusal(async () => {
       const facts = await readFacts(renderer, withSettings(deployment, inputs.settings));
@@ -74,6 +76,8 @@ function withSettings(deployment: MachineDeployment, settings: Record<string, st
 async function renderShown(profile: OsProfile, facts: RenderFacts): Promise<{ shown: OsConfig; digest: string }> {
   const { operatingSystem, cloudProvider, operatingSystemSpec } = facts.provider;
   checkProfileFits(profile, { operatingSystem, provider: cloudProvider, operatingSystemSpec });
+  // Names a setting with an unusable login before anything is published; the error of a later render would be hidden.
+  checkFacts(profile, facts);
   const config = await render(profile, hideSecrets(facts));
   // A config that cannot become user-data is refused before anything is published, and without secrets in the message.
   for (const phase of phases) generateUserData(config, phase, userDataFacts(facts));

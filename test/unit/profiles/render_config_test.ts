@@ -9,7 +9,7 @@ import {
 } from "../../../profiles/mod.ts";
 import { TemplateFault } from "../../../profiles/engines/template_engine.ts";
 import { etaData } from "../../../profiles/eta_input.ts";
-import { type FactOverrides, renderFacts } from "../../support/render_facts.ts";
+import { type FactOverrides, renderFacts, testCa } from "../../support/render_facts.ts";
 import { refusalOf } from "./refuses.ts";
 
 interface Seen {
@@ -177,4 +177,19 @@ Deno.test("etaData: returns settings of the operating system under their JSON na
   const { osSettings, distUpgradeOnBoot } = etaData(renderFacts({ provider: { operatingSystemSpec: written } }));
   const expected = { distUpgradeOnBoot: true, rhelOrganizationName: "a", rhsmOfflineToken: "b", mine: "c" };
   assert.deepEqual([osSettings, distUpgradeOnBoot], [expected, true]);
+});
+
+Deno.test("etaData: takes the certificates of a bundle that has other text around them, as Operating System Manager does", () => {
+  const bundle = `##\n## Bundle of CA Root Certificates\n##\n\nOne\n===\n${testCa}\nTwo\n===\n${testCa}# end\n`;
+  const certificates = `${testCa}\nTwo\n===\n${testCa}`;
+  const given = etaData(renderFacts({ settings: { hostCaBundle: bundle, kubernetesCaBundle: bundle } }));
+  assert.deepEqual([given.hostCaPem, given.cluster.caPem], [certificates, certificates]);
+  assert.equal(etaData(renderFacts({ cluster: { caPem: bundle } })).cluster.caPem, certificates);
+  const { hostCaPem, cluster } = etaData(renderFacts({ settings: { hostCaBundle: `\n${testCa}\n\n${testCa} ` } }));
+  assert.deepEqual([hostCaPem, cluster.caPem], [`${testCa}\n\n${testCa}`, testCa]);
+});
+
+Deno.test("etaData: accepts a proxy whose login has characters that need no escape in a URL or a shell assignment", () => {
+  const nodeHttpProxy = "http://me:pa+ss=w0rd!*,%24@proxy.example:3128";
+  assert.equal(etaData(renderFacts({ settings: { nodeHttpProxy } })).proxy.http, nodeHttpProxy);
 });

@@ -124,6 +124,17 @@ Deno.test("readFacts: reads registry credentials from a Docker config and from o
   });
 });
 
+Deno.test("readFacts: reads registry credentials with keys in any case and without a value, as Go does", async () => {
+  const kube = announcedKube();
+  const login = { Username: "u", PASSWORD: "p", auth: null, IdentityToken: "t" };
+  const expected = { username: "u", password: "p", identitytoken: "t" };
+  putRegistrySecret(kube, "Opaque", { "quay.example": JSON.stringify(login) });
+  deepEqual((await facts(kube, { settings: registrySecret })).secrets.registryAuths, { "quay.example": expected });
+  const config = { Auths: { "quay.example": login } };
+  putRegistrySecret(kube, "kubernetes.io/dockerconfigjson", { ".dockerconfigjson": JSON.stringify(config) });
+  deepEqual((await facts(kube, { settings: registrySecret })).secrets.registryAuths, { "quay.example": expected });
+});
+
 Deno.test("readFacts: names missing registry credentials, and waits for them for a while", async () => {
   const kube = announcedKube();
   const expected = { type: "CredentialsMissing", nonRetryable: false };

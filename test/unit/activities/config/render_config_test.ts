@@ -1,4 +1,4 @@
-import { deepEqual, equal, match, notEqual, rejects } from "node:assert/strict";
+import { deepEqual, doesNotMatch, equal, match, notEqual, rejects } from "node:assert/strict";
 import { renderConfig } from "../../../support/rendered.ts";
 import { closeTemplateEngines } from "../../../../profiles/mod.ts";
 import { pool, providerConfig } from "../../../support/machine_objects.ts";
@@ -91,6 +91,20 @@ Deno.test("renderConfig: refuses an invalid profile", async () => {
   kube.put("operatingsystemprofiles", { metadata, spec: { osName: "ubuntu" } });
   await rejects(renderConfig(publisher(kube), pool), { type: "ProfileInvalid", nonRetryable: true });
   equal(kube.writes.length, 0);
+});
+
+Deno.test("renderConfig: names the setting whose login an Eta profile cannot contain, and does not repeat the login", async () => {
+  const logins = { nodeHttpProxy: "http://me:$5f3a@proxy:3128", binariesUrl: "https://me:(5f3a)@mirror" };
+  const fields = { nodeHttpProxy: /input: proxy\.http: .*%24/, binariesUrl: /input: binaries\.baseUrl: .*%24/ };
+  for (const [name, login] of Object.entries(logins)) {
+    const kube = await publishingKube();
+    await rejects(renderConfig(publisher(kube, { [name]: login }), pool), (error: Error & { type?: string }) => {
+      equal(error.type, "RenderFailed");
+      match(error.message, fields[name as keyof typeof fields]);
+      doesNotMatch(`${error.message}${error.stack}${error.cause}`, /5f3a/);
+      return true;
+    });
+  }
 });
 
 const openstack = {
