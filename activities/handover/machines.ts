@@ -8,7 +8,7 @@ import { attempting, ifFound } from "../kube/status.ts";
 import { ensureNodeUncordoned } from "../node/cordon.ts";
 import { holderIn } from "../node/holder.ts";
 import { type Head, headOf, listEach } from "./listing.ts";
-import { ourPrefix, templateAnnotation } from "./names.ts";
+import { nodeFacts, ourPrefix, templateAnnotation } from "./names.ts";
 
 /** A machine and its pool: Machine → MachineSet → MachineDeployment, by UID. */
 export interface MachineOfPool {
@@ -75,7 +75,7 @@ interface Marked {
   name: string;
   /** The pools named in the annotations. */
   pools: PoolRef[];
-  /** Annotations of Ostler that name no MachineDeployment. */
+  /** Annotations to remove that name no MachineDeployment. */
   others: string[];
 }
 
@@ -89,8 +89,8 @@ export async function readMarked(kube: Cluster): Promise<Marked[]> {
 }
 
 /**
- * Ends Ostler's hold and cordon, and removes Ostler's annotations, except the one that a machine has from its template;
- * annotations of other owners are unchanged.
+ * Ends Ostler's hold and cordon, and removes Ostler's annotations, except the one that a machine has from its template,
+ * and facts about nodes of kept pools; annotations of other owners are unchanged.
  */
 export function takeMarks(kube: Cluster, { kind, namespace, name, pools, others }: Marked): Promise<void> {
   return attempting(`remove the marks of Ostler from ${kind.toLowerCase()} "${name}"`, async () => {
@@ -128,8 +128,8 @@ function namesMachineDeployment(value: string): boolean {
   return pool !== undefined && pool.kind === undefined;
 }
 
-// Returns whether a handover removes an annotation: any of Ostler's, except the one that machines have from their
-// template. Every change of a template replaces machines, so template and machines keep that annotation.
+// Returns whether a handover removes an annotation: any of Ostler's, except `nodeFacts` and the one that machines have
+// from their template. Every change of a template replaces machines, so template and machines keep that annotation.
 function isNote(key: string): boolean {
-  return key.startsWith(ourPrefix) && key !== templateAnnotation;
+  return key.startsWith(ourPrefix) && key !== templateAnnotation && !nodeFacts.includes(key);
 }

@@ -31,6 +31,12 @@ export const ourPrefix = "ostler.dev/";
 export const templateAnnotation = "ostler.dev/config";
 
 /**
+ * Annotations of Nodes with facts that only Ostler records: images and locks of nodes in NodePools, and replacements in
+ * scaling groups. A handover keeps them together with these pools: without them, Ostler would boot failed images again.
+ */
+export const nodeFacts = ["ostler.dev/node-os", "ostler.dev/fleet-lock", "ostler.dev/heir-of"];
+
+/**
  * Written in place of the hash of a pool's annotations, so that Operating System Manager recreates config and secrets.
  */
 export const givenBack = "given-back";

@@ -1,5 +1,6 @@
 /** Gives one pool back to Operating System Manager; each step is idempotent, so an interrupted call can be repeated. */
 import type { Cluster } from "../cluster.ts";
+import { backendOf } from "../backends/registry.ts";
 import { annotationsHash, namesOf, secretsNamespace } from "../../profiles/mod.ts";
 import { deleteIdentity, ensurePoolCleanedUp } from "../config/clean_up.ts";
 import { isOfThisCluster, ownerOf, profileAnnotation } from "../config/identity.ts";
@@ -50,6 +51,7 @@ export function releasePool(releaser: Releaser, giving: Giving): Promise<void> {
     // A MachineDeployment that is deleted or being deleted gets no new machines, so its objects are deleted, not given
     // back.
     if (!deployment || deployment.isLeaving) return await ensurePoolCleanedUp(releaser, pool);
+    await restoreMinimum(kube, giving.pool);
     if (!deployment.isNamed && deployment.profile) await nameProfile(kube, giving.pool);
     // `deleteIdentity` deletes the account whose token machines have used to fetch their user-data, so tokens and
     // secrets are given back first.
@@ -60,6 +62,14 @@ export function releasePool(releaser: Releaser, giving: Giving): Promise<void> {
     await ifFound(kube.core.deleteNamespacedSecret({ name: keptProfileName(pool), namespace: secretsNamespace }));
     await ifFound(deleteObject(kube, rollouts, pool));
   });
+}
+
+// Restores the minimum size that Ostler raised for an autoscaler during an unfinished rollout, because nothing else
+// does later. Runs before `releaseConfig`, which hashes the annotations of the MachineDeployment.
+async function restoreMinimum(kube: Cluster, { namespace, name, deployment }: HandoverPool): Promise<void> {
+  if (!Object.keys(deployment?.annotations ?? {}).some((key) => key.startsWith(ourPrefix))) return;
+  const pool = { namespace, name };
+  await backendOf(kube, pool).autoscaling(pool, { isRolling: false });
 }
 
 // Writes the name of the pool's profile into the MachineDeployment's annotations, because Operating System Manager

@@ -61,6 +61,9 @@ export async function adopt(terminal: Terminal, world: World, flags: AdoptFlags)
   return telling.end();
 }
 
+/** The subject of the step that takes over all pools. */
+const claimed = "pools of Operating System Manager";
+
 interface Claiming {
   pools: HandoverPool[];
   telling: Telling;
@@ -70,24 +73,30 @@ interface Claiming {
 async function claimPools({ kube }: NamedCluster, { pools, telling, flags }: Claiming): Promise<void> {
   const { dryRun, profileNamespace } = flags;
   const open = pools.filter((pool) => adoptionOf(pool) === "Claim");
-  const about = "pools of Operating System Manager";
   if (dryRun) {
-    return telling.step({ about, outcome: "Wanted", message: `${counted(open.length, "pool")} would be taken over` });
+    telling.step({ about: claimed, outcome: "Wanted", message: `${counted(open.length, "pool")} would be taken over` });
+  } else await claimAll(kube, { pools: open, telling, profileNamespace });
+  for (const pool of pools.filter((each) => adoptionOf(each) === "Collision")) {
+    telling.step({ about: `pool "${keyOf(pool)}"`, outcome: "Refused", message: notes.Collision(pool) });
   }
+}
+
+async function claimAll(
+  kube: NamedCluster["kube"],
+  { pools, telling, profileNamespace }: Omit<Claiming, "flags"> & { profileNamespace: string },
+): Promise<void> {
   let done = 0;
-  const failures = await abreast(width, open, async (pool) => {
+  const failures = await abreast(width, pools, async (pool) => {
     const failure = await failureOf(adoptPool({ kube, profileNamespace }, pool));
-    telling.progress("taken over", ++done, open.length);
+    telling.progress("taken over", ++done, pools.length);
     return failure === undefined ? [] : [{ pool, failure }];
   });
   for (const { pool, failure } of failures.flat()) {
     telling.step({ about: `pool "${keyOf(pool)}"`, outcome: "Refused", message: failure });
   }
-  const taken = open.length - failures.flat().length;
-  telling.step({ about, outcome: taken > 0 ? "Changed" : "Present", message: `${counted(taken, "pool")} taken over` });
-  for (const pool of pools.filter((each) => adoptionOf(each) === "Collision")) {
-    telling.step({ about: `pool "${keyOf(pool)}"`, outcome: "Refused", message: notes.Collision(pool) });
-  }
+  const taken = pools.length - failures.flat().length;
+  const outcome = taken > 0 ? "Changed" : "Present";
+  telling.step({ about: claimed, outcome, message: `${counted(taken, "pool")} taken over` });
 }
 
 async function tellLeftovers(

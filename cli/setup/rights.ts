@@ -32,8 +32,17 @@ const updateKinds = "nodeversions scalinggroups pendingnodes joiningnodes autosc
 const [bootstrap, system] = ["cloud-init-settings", "kube-system"];
 const identity: Right = { verb: "get", group: "", resource: "namespaces", name: system };
 
-/** Returns the permissions that each ServiceAccount needs. */
-export function rightsOf(places: Places): Record<"ostler-controller" | "ostler-worker", Right[]> {
+/** The ConfigMaps with the budgets that pools share. */
+const budgets = ["ostler-budget", "ostler-control-planes"];
+
+/**
+ * Returns the permissions that each ServiceAccount needs; `shared` is the namespace of the budgets that pools share,
+ * which is that of the profiles unless these are in a management cluster.
+ */
+export function rightsOf(
+  places: Places,
+  shared: string = places.profiles,
+): Record<"ostler-controller" | "ostler-worker", Right[]> {
   return {
     "ostler-controller": [
       ...rights("list watch", machines, "machinedeployments machines"),
@@ -64,6 +73,8 @@ export function rightsOf(places: Places): Record<"ostler-controller" | "ostler-w
       ...within(bootstrap, rights("create", "rbac.authorization.k8s.io", "roles rolebindings")),
       ...within(system, rights("get create update delete", "", "secrets")),
       ...within(places.profiles, rights("create update", profiles, "operatingsystemconfigs")),
+      ...within(shared, rights("create", "", "configmaps")),
+      ...budgets.flatMap((name) => within(shared, rights("get patch", "", "configmaps")).map(named(name))),
       identity,
     ],
   };

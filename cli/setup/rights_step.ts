@@ -1,5 +1,5 @@
 /** Checks the permissions of the processes in Kubernetes, without granting any. */
-import { homeOf, type Kube } from "../../activities/kube/client.ts";
+import { homeOf, type Kube, sharedNamespace } from "../../activities/kube/client.ts";
 import { statusOf } from "../../activities/kube/status.ts";
 import type { NamedCluster } from "../connect/cluster.ts";
 import { type Places, type Right, rightsOf, rightText } from "./rights.ts";
@@ -8,7 +8,7 @@ import { judgeWebhook, type WebhookRights, webhookRightsOf } from "./webhook_rig
 
 /** Asks the API server, by SubjectAccessReviews, whether the ServiceAccount of each process has its permissions. */
 export async function checkRights(cluster: NamedCluster, places: Places): Promise<Step[]> {
-  const accounts = Object.entries(rightsOf(places));
+  const accounts = Object.entries(rightsOf(places, sharedNamespace(cluster.kube, places.profiles)));
   const isSplit = cluster.kube.management !== undefined;
   return await Promise.all([
     ...accounts.map(([account, needed]) =>

@@ -138,6 +138,31 @@ Deno.test("chart: the controller has permission for its Lease in the namespace t
   match(JSON.stringify(binding), /"name":"ostler-controller","namespace":"ostler-system"/);
 });
 
+Deno.test("chart: the worker has permission for the shared budgets in the namespace of profiles", async () => {
+  const [role] = rolesIn(await chartObjects({ helm, set: ["settings.namespace=profiles"] }), "profiles")
+    .filter(({ metadata }) => metadata.name === "ostler-worker-profiles");
+  const ofMaps = role?.rules.filter(({ resources }) => resources.includes("configmaps"));
+  deepEqual(ofMaps, [
+    { apiGroups: [""], resources: ["configmaps"], verbs: ["create"] },
+    {
+      ...{ apiGroups: [""], resources: ["configmaps"], resourceNames: ["ostler-budget", "ostler-control-planes"] },
+      verbs: ["get", "patch"],
+    },
+  ]);
+});
+
+Deno.test("chart: writes values that contain ostler-system unchanged when installed into another namespace", async () => {
+  const image = `registry.example/ostler-system/ostler@sha256:${"c".repeat(64)}`;
+  const role = "arn:aws:iam::123456789012:role/ostler-system-worker";
+  const annotations = `worker.serviceAccount.annotations.role=${role}`;
+  const set = [`settings.hands-image=${image}`, annotations];
+  const objects = await chartObjects({ helm, namespace: "ostler", set });
+  const named = (name: string): object => objects.find((object) => nameOf(object) === name) ?? {};
+  const { data } = named("ConfigMap ostler-hands/ostler-hands-image") as { data?: { image?: string } };
+  const { metadata } = named("ServiceAccount ostler/ostler-worker") as { metadata?: object };
+  deepEqual([data?.image, metadata], [image, { name: "ostler-worker", namespace: "ostler", annotations: { role } }]);
+});
+
 Deno.test("chart: provider references to one namespace become one Role, however many entries name that namespace", async () => {
   const providerReferences = [
     { namespace: "clouds", secrets: ["aws"] },

@@ -75,6 +75,17 @@ Deno.test("worker cluster: has CRDs, permissions and admission webhooks, and no 
   );
 });
 
+Deno.test("worker cluster: the webhook validates the namespace of profiles, also when its name contains that of the release", async () => {
+  const [namespace, profiles] = ["ostler-system-north", "ostler-system-north-profiles"];
+  const set = ["workerCluster.kubeconfigSecret.name=north", `settings.namespace=${profiles}`, "webhook.enabled=true"];
+  const objects = await chartObjects({ helm, namespace, set });
+  const found = objects.find(({ kind }) => kind === "ValidatingWebhookConfiguration");
+  equal(found?.metadata.name, `${profiles}.operatingsystemmanager.k8c.io`);
+  const { webhooks } = found as unknown as { webhooks: { namespaceSelector: object }[] };
+  const selector = { matchLabels: { "kubernetes.io/metadata.name": profiles } };
+  deepEqual(webhooks.map(({ namespaceSelector }) => namespaceSelector), [selector, selector]);
+});
+
 Deno.test("worker cluster: refuses a release without a namespace for its profiles and configs", async () => {
   const set = ["workerCluster.kubeconfigSecret.name=north"];
   await rejects(chartObjects({ helm, set }), /set settings\.namespace to a namespace for its profiles/);

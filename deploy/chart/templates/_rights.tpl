@@ -1,4 +1,4 @@
-{{- /* A rule on core objects by name. Takes a list of verb, resource and names. */ -}}
+{{- /* A rule on core objects by name. Takes a list of verb (several separated by commas), resource and names. */ -}}
 {{- define "ostler.rule" -}}
 - { apiGroups: [""], resources: [{{ index . 1 }}], resourceNames: {{ index . 2 | toJson }}, verbs: [{{ first . }}] }
 {{- end }}

@@ -96,6 +96,10 @@ Deno.test("ostler adopt: refuses while Operating System Manager runs, and for a 
     collided.out,
     /^pool "b-c\/a": its objects have the same names as the objects of "c\/a-b"; rename one of the pools$/m,
   );
+  const dry = await world.run(["adopt", "--dry-run", "-o", "json"]);
+  const { steps } = JSON.parse(dry.out) as { steps: { about: string; outcome: string }[] };
+  const refused = steps.filter(({ outcome }) => outcome === "Refused").map(({ about }) => about);
+  assert.deepEqual([dry.code, refused], [1, ['pool "b-c/a"', 'pool "c/a-b"']]);
 });
 
 Deno.test("ostler adopt: removes objects of Operating System Manager on request, when no machine boots with them", async () => {

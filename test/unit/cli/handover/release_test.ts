@@ -1,6 +1,9 @@
 /** `ostler release`: refusals, messages, and repeated runs after an interruption. */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
+import { lockAnnotation } from "../../../../activities/backends/node_pool/lock.ts";
+import { noteAnnotation } from "../../../../activities/backends/node_pool/note.ts";
+import { heirAnnotation } from "../../../../activities/node_version/group_nodes.ts";
 import { makeAuthority } from "../../../../activities/x509/self_made.ts";
 import { Unreachable } from "../../../../cli/failure.ts";
 import { closeTemplateEngines, namesOf } from "../../../../profiles/mod.ts";
@@ -114,6 +117,31 @@ Deno.test("ostler release: uncordons the nodes that Ostler cordoned for each kin
     ...by.map((_, nth) => [`n${nth}`, "{}", {}]),
     ["theirs", '{"unschedulable":true}', { [scale]: "true" }],
   ]);
+});
+
+Deno.test("ostler release: keeps the facts on nodes of kept NodePools and ScalingGroups, such as failed images and held locks", async () => {
+  const world = await ostlersCluster();
+  const facts = { [noteAnnotation]: '{"failed":[]}', [lockAnnotation]: '{"held":1}', [heirAnnotation]: "i-1" };
+  const annotations = { ...facts, "ostler.dev/cordoned-by": "node-pool/fleet/edge" };
+  world.kube.put("nodes", { metadata: { name: "gpu", annotations }, spec: { unschedulable: true } });
+  assert.equal((await world.run(["release", "--yes"])).code, 0);
+  assert.deepEqual(world.kube.get("nodes", "gpu")?.metadata.annotations, facts);
+  const again = await world.run(["release", "--yes"]);
+  assert.match(again.out, /^holds, marks and cordons of Ostler: none found$/m);
+});
+
+Deno.test("ostler release: with --unfinished, restores the minimum size that Ostler raised for an autoscaler", async () => {
+  const world = await ostlersCluster();
+  const bound = "cluster.k8s.io/cluster-api-autoscaler-node-group";
+  const record = "ostler.dev/autoscaler-min-size";
+  const given = world.kube.get("machinedeployments", "pool", "fleet");
+  const raised = { [`${bound}-min-size`]: "3", [`${bound}-max-size`]: "9", [record]: "1 3" };
+  const annotations = { ...given?.metadata.annotations, ...raised };
+  world.kube.put("machinedeployments", { ...given, metadata: { ...given?.metadata, name: "pool", annotations } });
+  world.kube.put("rollouts", { metadata: { ...usual }, status: { phase: "Rolling" } });
+  assert.equal((await world.run(["release", "--yes", "--unfinished"])).code, 0);
+  const left = world.kube.get("machinedeployments", "pool", "fleet")?.metadata.annotations ?? {};
+  assert.deepEqual([left[`${bound}-min-size`], left[record]], ["1", undefined]);
 });
 
 Deno.test("ostler release: refuses a running rollout, an unpublished revision, and a booting machine", async () => {

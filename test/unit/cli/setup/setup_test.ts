@@ -97,6 +97,20 @@ for (const code of [permissionDenied, unimplemented]) {
 
 const all = ["KubernetesNamespace", "MachineDeployment", "TargetImage", "Phase"];
 
+Deno.test("ostler setup: reports that the worker may not write the shared budgets in the namespace of profiles", async () => {
+  const world = new FakeWorld();
+  world.kube.mayDo = (_, { resource, namespace }) => resource !== "configmaps" || namespace === "kube-system";
+  assert.equal((await setUp(world)).code, 0);
+  const { code, out } = await setUp(world, "--profile-namespace", "profiles");
+  assert.equal(code, 1);
+  assert.match(
+    out,
+    /ostler-worker": missing permissions: create configmaps in profiles, get configmaps "ostler-budget"/,
+  );
+  world.management = { kube: new FakeKube(), namespace: "profiles" };
+  assert.equal((await setUp(world, "--profile-namespace", "profiles")).code, 0, "The worker cluster has the budgets");
+});
+
 Deno.test("ostler setup: names the missing permissions of a process by its ServiceAccount", async () => {
   const world = new FakeWorld();
   world.kube.mayDo = (user, { verb, resource }) =>
