@@ -119,8 +119,8 @@ function play(question: Question, pace: Pace, turns = turnsAtMost(question)): Pl
   const { supplier, desired, rules, members, memory, now } = question;
   const { machines, perZone, zones } = rules.budget;
   const isZoned = perZone !== null || zones === "OneAfterAnother";
-  const limit = isZoned ? Infinity : Math.max(20, 2 * machinesOf(machines, desired.replicas));
-  const pool = new VirtualPool({ supplier, desired, pace, now, members, limit });
+  const limit = Math.max(20, 2 * machinesOf(machines, desired.replicas));
+  const pool = new VirtualPool({ supplier, desired, pace, now, members, limit, isZoned });
   const chosen = new Map<string, number>();
   let situation: Situation = {
     ...{ now, supplier, desired, rules: { ...rules, conflict: null }, pool: pool.snapshot(), booting: {}, retries: [] },

@@ -15,8 +15,10 @@ interface VirtualQuestion {
   now: number;
   /** Machines in the order of their replacement. */
   members: readonly Member[];
-  /** Maximum number of old machines in a snapshot. */
+  /** Maximum number of waiting machines, and of unmarked old machines of each kind, in a snapshot. */
   limit: number;
+  /** Whether the policy limits replacements by zone, so that the next machine can be of any zone. */
+  isZoned: boolean;
 }
 
 /**
@@ -28,6 +30,11 @@ export class VirtualPool {
   /** Leaving machines; `until` is when each is gone (epoch ms), or Infinity while it is held. */
   readonly leaving = new Map<string, { member: Member; until: number }>();
   #old: Member[];
+  /** The machines of `#old` by kind, and the name of the kind of each machine. */
+  readonly #kinds = new Map<string, Kind>();
+  readonly #names = new WeakMap<Member, string>();
+  /** The machines of `#old` that a snapshot lists; undefined after a change of `#old`. */
+  #listed: Member[] | undefined;
   #marked: Member[] = [];
   #waiting: Member[];
   /** Per old template, from the oldest: the number of staying machines, and how many of them are healthy. */
@@ -46,6 +53,7 @@ export class VirtualPool {
     const old = staying.filter((each) => !isUpdated(each) && each.phase !== "Held");
     this.#marked = old.filter(({ marked }) => marked);
     this.#old = old.filter(({ marked }) => !marked);
+    for (const each of this.#old) this.#count(each, 1);
     this.#ill = old.filter(({ ill }) => ill).length;
     this.#batches = batchesOf(old);
     this.#waiting = staying.filter((each) => isUpdated(each) && each.phase === "Held");
@@ -94,6 +102,7 @@ export class VirtualPool {
     const from = this.#marked.some((each) => each.id === id) ? this.#marked : this.#old;
     const [member] = from.splice(from.findIndex((each) => each.id === id), 1);
     if (!member) return;
+    if (from === this.#old) this.#count(member, -1);
     if (member.ill) this.#ill -= 1;
     const batch = this.#batches.get(member.templateHash);
     if (batch) Object.assign(batch, { size: batch.size - 1, ready: batch.ready - (member.ill ? 0 : 1) });
@@ -116,7 +125,10 @@ export class VirtualPool {
     this.#waiting = this.#waiting.filter(({ id }) => id !== newcomer);
     this.joining.set(newcomer, now + this.question.pace.join);
     const at = this.#old.findIndex(({ id }) => id === victim);
-    if (at >= 0) this.#marked.push(...this.#old.splice(at, 1).map((each) => ({ ...each, marked: true, held: true })));
+    const [chosen] = at < 0 ? [] : this.#old.splice(at, 1);
+    if (!chosen) return;
+    this.#count(chosen, -1);
+    this.#marked.push({ ...chosen, marked: true, held: true });
   }
 
   leave(machine: string, now: number): void {
@@ -146,7 +158,13 @@ export class VirtualPool {
       const { ill: _, ...rest } = each;
       return { ...rest, phase: "Ready" };
     };
-    this.#old = this.#old.map(repaired);
+    this.#old = this.#old.map((each) => {
+      const now = repaired(each);
+      if (now === each) return each;
+      this.#count(each, -1);
+      this.#count(now, 1);
+      return now;
+    });
     this.#marked = this.#marked.map(repaired);
   }
 
@@ -163,11 +181,50 @@ export class VirtualPool {
     return ends.reduce((least, end) => Math.min(least, end), Infinity);
   }
 
+  #count(member: Member, by: 1 | -1): void {
+    const name = kindOf(member, this.question.isZoned);
+    const kind = this.#kinds.get(name) ?? { number: 0, kept: member.kept };
+    this.#kinds.set(name, { ...kind, number: kind.number + by });
+    this.#names.set(member, name);
+    this.#listed = undefined;
+  }
+
+  /**
+   * Returns the first `limit` machines of each kind: the planner passes over all listed machines in each of its turns,
+   * so with all machines of a large pool it would block its process for minutes.
+   */
+  #list(): Member[] {
+    const { limit } = this.question;
+    const all = [...this.#kinds.values()].reduce((sum, { number }) => sum + Math.min(limit, number), 0);
+    const numbers = new Map<string, number>();
+    const listed: Member[] = [];
+    for (const member of this.#old) {
+      if (listed.length >= all) break;
+      const name = this.#names.get(member) ?? "";
+      const number = numbers.get(name) ?? 0;
+      if (number >= limit) continue;
+      listed.push(member);
+      numbers.set(name, number + 1);
+    }
+    return listed;
+  }
+
+  /** Counts, by reason, the kept machines that the snapshot does not list. */
+  #unlisted(): NonNullable<PoolSnapshot["unlisted"]> {
+    const unlisted: NonNullable<PoolSnapshot["unlisted"]> = {};
+    for (const { number, kept } of this.#kinds.values()) {
+      const more = Math.max(0, number - this.question.limit);
+      if (kept && more > 0) unlisted[kept] = (unlisted[kept] ?? 0) + more;
+    }
+    return unlisted;
+  }
+
   snapshot(): PoolSnapshot {
     const old = this.#oldSize();
     const held = this.#waiting.length;
     const updated = this.#updated + this.joining.size + held;
-    const seen = this.#old.slice(0, this.question.limit);
+    const { limit } = this.question;
+    const seen = this.#listed ??= this.#list();
     return {
       fingerprint: "",
       counts: {
@@ -175,13 +232,27 @@ export class VirtualPool {
         ...{ old, held, leaving: this.leaving.size, ill: this.#ill },
       },
       old: [...this.#marked, ...seen],
-      waiting: this.#waiting,
+      waiting: this.#waiting.slice(0, limit),
       joining: [],
       stale: [],
       leaving: [...this.leaving.values()].map(({ member }) => member),
       ill: [...this.#marked, ...seen].filter(({ ill }) => ill),
+      unlisted: this.#unlisted(),
     };
   }
+}
+
+/** Old machines of which the planner takes the first ones first. */
+interface Kind {
+  number: number;
+  kept: Member["kept"];
+}
+
+/**
+ * Returns a text that is equal for machines of one kind; zones count only if the policy limits replacements by zone.
+ */
+function kindOf({ zone, templateHash, phase, kept, ill, expendable }: Member, isZoned: boolean): string {
+  return isZoned ? [zone, templateHash, phase, kept, ill !== undefined, expendable].join(" ") : kept ?? "";
 }
 
 function batchesOf(old: readonly Member[]): Map<string, Batch> {

@@ -47,20 +47,20 @@ export async function restoreLastGood(rollout: RollingBack, desired: Desired): P
   const { specHash, templateHash } = desired;
   const message = `Rolling back from revision ${bad.revision} to ${lastGood?.image}: ${bad.reason}`;
   await report(rollout, { phase: "RollingBack", reason: rollback.kind, message }, { convergedTemplateHash: holdsAll });
+  let isOrdered = false;
   try {
     await chooseUnproven(rollout, desired);
     // The attempt counts even if nothing changed, because a template that cannot be restored must not be retried
     // forever.
     rollback.reapplied += 1;
+    isOrdered = true;
     await write.ensureLastGoodRestored.executeWithOptions(
       { summary: `Restore the template of revision ${lastGood?.revision}` },
       [{ pool, by, reason: bad.reason, bad: { specHash, templateHash } }],
-    ).catch((error: unknown) => {
-      if (isRetriedLater(error) && patched(patches.failedRestore)) rollback.reapplied -= 1;
-      throw error;
-    });
+    );
     return "LookAgain";
   } catch (error) {
+    if (isOrdered && isRetriedLater(error) && patched(patches.failedRestore)) rollback.reapplied -= 1;
     return await giveUpRestoring(rollout, error);
   }
 }

@@ -15,6 +15,15 @@ import { troubleOf } from "../state/trouble.ts";
 /** The pause before the next request to a full budget (ms), which doubles each time, because many pools can wait. */
 const askAgainMs = { first: 15_000, most: 120_000 };
 
+interface SlotOrder {
+  machine: string;
+  limit: number;
+  /** The machine is already out of service. */
+  begun?: boolean;
+  /** Since when the pool waits for a slot (epoch ms). */
+  since?: number;
+}
+
 type Sharing = Seen<"settings" | "target" | "machines" | "tasks"> & Part<"slots">;
 
 /**
@@ -30,12 +39,24 @@ export async function takeSlot(
   const limit = target.desired?.isControlPlane ? 1 : target.rules?.budget.cluster ?? null;
   if (limit === null || slots.held.includes(machine)) return undefined;
   const since = slots.since ?? Date.now();
-  const order = { machine, limit, ...(begun ? { begun } : { since }) };
-  let { taken, holders, ahead } = await ask(rollout, order);
-  if (!taken && adoptSlots(rollout, holders) === "Adopted") {
-    await giveBackSlots(rollout);
-    ({ taken, holders, ahead } = await ask(rollout, order));
+  const order: SlotOrder = { machine, limit, ...(begun ? { begun } : { since }) };
+  let answer: SlotAnswer;
+  let isAsking = true;
+  // `ask` does not catch its own errors: a wrapper around an order would delay the answer by a microtask, and so change
+  // the sequence of events in recorded histories.
+  try {
+    answer = await ask(rollout, order);
+    if (!answer.taken && adoptSlots(rollout, answer.holders) === "Adopted") {
+      isAsking = false;
+      await giveBackSlots(rollout);
+      isAsking = true;
+      answer = await ask(rollout, order);
+    }
+  } catch (error) {
+    if (isAsking) noteUnanswered(rollout, order, error);
+    throw error;
   }
+  const { taken, holders, ahead } = answer;
   if (taken) {
     Object.assign(slots, { tries: 0, since: undefined });
     return void slots.held.push(machine);
@@ -70,22 +91,22 @@ export function messageOf(
   return `All ${limit} slots of the shared budget are taken, by ${by}${rest}${before}`;
 }
 
-async function ask(
-  { settings: { pool }, target, slots }: Seen<"settings" | "target"> & Part<"slots">,
-  order: { machine: string; limit: number; begun?: boolean; since?: number },
+function ask(
+  { settings: { pool }, target }: Seen<"settings" | "target">,
+  order: SlotOrder,
 ): Promise<SlotAnswer> {
   const summary = `Take a slot of the shared budget for ${order.machine}`;
-  try {
-    return await write.ensureSlotTaken.executeWithOptions({ summary }, [
-      { pool, ...order, ...budgetOf(target), ...urgencyOf(target) },
-    ]);
-  } catch (error) {
-    // Only a refused request has surely taken no slot. The slot of a machine that is out of service already must not be
-    // given back, because another pool could take it.
-    const isSpare = order.begun !== true && troubleOf(error).kind !== "halt";
-    if (isSpare && patched(patches.unansweredSlot)) slots.isUnanswered = true;
-    throw error;
-  }
+  return write.ensureSlotTaken.executeWithOptions({ summary }, [
+    { pool, ...order, ...budgetOf(target), ...urgencyOf(target) },
+  ]);
+}
+
+/** Records that a request may have taken a slot although it got no answer. */
+function noteUnanswered({ slots }: Part<"slots">, { begun }: SlotOrder, error: unknown): void {
+  // Only a refused request has surely taken no slot. The slot of a machine that is out of service already must not be
+  // given back, because another pool could take it.
+  const isSpare = begun !== true && troubleOf(error).kind !== "halt";
+  if (isSpare && patched(patches.unansweredSlot)) slots.isUnanswered = true;
 }
 
 function urgencyOf({ rules }: Seen["target"]): { urgency?: Urgency } {

@@ -51,13 +51,18 @@ Deno.test("workflow IDs: differ by cluster for cluster-scoped objects", () => {
   equal(workflowIdOf(poolOfGroup("a", "north")), "north/scaling-group/a");
 });
 
-Deno.test("isOwnHold: accepts a hold from before the cluster had a name, and refuses a hold of another cluster", () => {
+Deno.test("isOwnHold: accepts a hold that has any name of the cluster, and refuses a hold of another pool", () => {
   const named = { ...pool, cluster: "north" };
-  equal(isOwnHold(named, "machine-deployment/fleet/pool"), true);
-  equal(isOwnHold(named, "north/machine-deployment/fleet/pool"), true);
-  equal(isOwnHold(named, "south/machine-deployment/fleet/pool"), false);
-  equal(isOwnHold(pool, "north/machine-deployment/fleet/pool"), false);
-  equal(isOwnHold(named, undefined), false);
+  for (const own of [pool, named, { ...pool, cluster: "south" }]) {
+    for (const cluster of ["", "north/", "south/"]) {
+      equal(isOwnHold(own, `${cluster}machine-deployment/fleet/pool`), true);
+      equal(isOwnHold(own, `${cluster}machine-deployment/fleet/other`), false);
+      equal(isOwnHold(own, `${cluster}node-pool/fleet/pool`), false);
+    }
+  }
+  for (const value of [undefined, "", "pool", "a/b/machine-deployment/fleet/pool", "true"]) {
+    equal(isOwnHold(named, value), false);
+  }
 });
 
 Deno.test("start options: omit the cluster from ID, input and search attributes when the cluster does not have a name", () => {

@@ -3,6 +3,7 @@ import { defaultRules } from "../../../../activities/policy/default_rules.ts";
 import { byTurn } from "../../../../activities/pool/snapshot.ts";
 import type { Desired, Member, Memory, RolloutPlan, Rules } from "../../../../workflows/contracts/mod.ts";
 import { forecast } from "../../../../workflows/policy/forecast.ts";
+import { type Supplier, supplierOf, type SupplierView } from "../../../../workflows/policy/supplier.ts";
 import { desired, ill, members, minute, now, ours } from "./simulation/picture.ts";
 
 interface Question {
@@ -196,4 +197,52 @@ Deno.test("forecast: names the nodes that refused an image and are updated or re
     }).waves.flatMap(({ machines }) => machines).sort();
   deepEqual(namesOf("ReplaceIfRefused"), ["old Ready 1", "old Ready 2", "refused"]);
   deepEqual(namesOf("InPlace"), ["old Ready 1", "old Ready 2"]);
+});
+
+Deno.test("forecast: passes only the next machines of each zone of a large pool to the planner", () => {
+  const size = 240;
+  const zones = ["a", "b", "c"];
+  const budgets: Partial<Rules["budget"]>[] = [{}, { zones: "OneAfterAnother" }, { perZone: 1 }];
+  for (const kind of ["MachineDeployment", "ScalingGroup", "NodePool"] as const) {
+    for (const limits of budgets) {
+      let most = 0;
+      const supplier: Supplier = {
+        ...supplierOf(kind),
+        nextOf: (mayGo) => {
+          most = Math.max(most, mayGo.length);
+          return supplierOf(kind).nextOf(mayGo);
+        },
+        owedOf: (view: SupplierView) => {
+          most = Math.max(most, view.pool.old.length, view.pool.waiting.length);
+          return supplierOf(kind).owedOf(view);
+        },
+      };
+      const pool = members("old", [size, "Ready"]).map((each, nth): Member => ({
+        ...{ ...each, id: `m${String(nth).padStart(3, "0")}` },
+        ...{ zone: zones[nth % 3] ?? "", since: "2026-01-01", staged: true },
+      }));
+      const answer = forecast({
+        ...{ now, kind, desired: { ...desired, replicas: size, surge: kind === "NodePool" ? 0 : 1 } },
+        ...{ rules: { ...defaultRules, budget: { ...defaultRules.budget, machines: 1, ...limits } }, members: pool },
+        memory: { paused: null, quarantine: [], lastGood: null, usual },
+      }, supplier);
+      const about = `${kind} ${JSON.stringify(limits)}`;
+      equal(new Set(names(answer).flat()).size, size, about);
+      notEqual(answer.seconds, null, about);
+      ok(most <= 64, `${about}: ${most} machines in one call of the planner`);
+    }
+  }
+});
+
+Deno.test("forecast: names what blocks the rollout even if more machines are kept than a snapshot lists", () => {
+  const kept = members("old", [30, "Ready"]).map((each, nth) => ({
+    ...each,
+    id: `m${nth + 10}`,
+    kept: "Wait" as const,
+  }));
+  const policies: Partial<Rules>[] = [{}, { budget: { ...defaultRules.budget, perZone: 1 } }];
+  for (const rules of policies) {
+    const answer = plan({ pool: kept, desired: { replicas: 30 }, rules });
+    match(answer.blocked[0] ?? "", /protects the remaining outdated machines: m10, m11, m12, m13, m14 and 25 more;/);
+  }
 });
