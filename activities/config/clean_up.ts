@@ -1,4 +1,5 @@
 /** Deletes everything made for a pool; each part may be absent already. */
+import { z } from "zod";
 import type { Cluster } from "../cluster.ts";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import {
@@ -6,6 +7,7 @@ import {
   deleteObject,
   type MachineDeployment,
   machineDeployments,
+  Metadata,
   patchObject,
   readObject,
   rollouts,
@@ -39,8 +41,7 @@ export function ensurePoolCleanedUp(
     await deleteConfig(kube, { pool, profileNamespace }, isOurs);
     await deleteIdentity(kube, pool, isOurs);
     await deleteBootstrapTokens(kube, pool, isOurs);
-    await ensureSlotsKept({ kube, profileNamespace }, { pool, machines: [] });
-    await ifFound(deleteObject(kube, rollouts, pool));
+    await forgetPool({ kube, profileNamespace }, pool);
     await removeFinalizer(kube, pool);
   });
 }
@@ -55,10 +56,29 @@ async function cleanUpBoots(
   { boots, releaseAll }: Pick<Backend, "boots" | "releaseAll">,
 ): Promise<void> {
   await releaseAll(pool);
-  await ensureSlotsKept({ kube, profileNamespace }, { pool, machines: [] });
-  const { namespace, name } = pool;
-  await ifFound(deleteObject(kube, rollouts, { namespace, name }));
+  await forgetPool({ kube, profileNamespace }, pool);
   await boots?.letGo(pool);
+}
+
+/** The owners of a Rollout; nothing else is read, because an invalid status must not delay a cleanup. */
+const ownedRollouts = {
+  ...rollouts,
+  schema: z.object({ metadata: Metadata.pick({ ownerReferences: true }) }),
+};
+
+/**
+ * Releases the pool's slots of shared budgets, and deletes its Rollout. Does neither if a pool of another kind has the
+ * Rollout, because slots and Rollouts have the same names for all kinds.
+ */
+async function forgetPool(
+  { kube, profileNamespace }: { kube: Cluster; profileNamespace: string },
+  pool: PoolRef,
+): Promise<void> {
+  const { kind: own = "MachineDeployment", namespace, name } = pool;
+  const rollout = await ifFound(readObject(kube, ownedRollouts, { namespace, name }));
+  if (rollout?.metadata.ownerReferences?.some(({ kind }) => kind !== own)) return;
+  await ensureSlotsKept({ kube, profileNamespace }, { pool, machines: [] });
+  await ifFound(deleteObject(kube, rollouts, { namespace, name }));
 }
 
 /**

@@ -8,11 +8,17 @@ const Sample = z.tuple([z.number(), z.string()]);
 
 const Answer = z.object({
   status: z.literal("success"),
+  // Prometheus and Thanos report unread data in `warnings`, VictoriaMetrics in `isPartial`.
+  warnings: z.array(z.string()).optional().catch(undefined),
+  isPartial: z.boolean().optional().catch(undefined),
   data: z.discriminatedUnion("resultType", [
     z.object({ resultType: z.literal("vector"), result: z.array(z.object({ value: Sample })) }),
     z.object({ resultType: z.literal("scalar"), result: Sample }),
   ]),
 });
+
+/** Beginning of the warnings that concern the query, and not the data that it reads. */
+const ofQuery = /^PromQL (warning|info): /;
 
 /** Default timeout of a query: shorter than the heartbeat timeout of the activity. */
 const defaultTimeoutMs = 5000;
@@ -37,8 +43,8 @@ const nowhere: MetricsAccess = { hosts: [], ca: "", token: () => Promise.resolve
 
 /**
  * Returns the values of all series, NaN among them; none for an empty response. Throws an Error whose message names the
- * server and its failure, and never quotes its response. Does not follow redirects, because they may lead to servers
- * that are not in `hosts`.
+ * server and its failure, also for an incomplete result, and never quotes its response. Does not follow redirects,
+ * because they may lead to servers that are not in `hosts`.
  */
 export async function queryPrometheus(server: string, query: string, access = nowhere): Promise<number[]> {
   const url = queryUrl(server, query);
@@ -59,7 +65,11 @@ export async function queryPrometheus(server: string, query: string, access = no
   if (answer.status !== 200) throw new Error(`"${url.origin}" returned HTTP ${answer.status}`);
   const read = Answer.safeParse(parsed(answer.text));
   if (!read.success) throw new Error(`"${url.origin}" returned neither an instant vector nor a scalar`);
-  const { data } = read.data;
+  const { data, warnings = [], isPartial = false } = read.data;
+  // Such a result lacks series or samples, so a sum of errors could be too small, and open the gate.
+  if (isPartial || warnings.some((each) => !ofQuery.test(each))) {
+    throw new Error(`"${url.origin}" returned an incomplete result, because it could not read all of its data`);
+  }
   return (data.resultType === "scalar" ? [data.result] : data.result.map(({ value }) => value)).map(([, text]) =>
     Number(text.replace("Inf", "Infinity"))
   );

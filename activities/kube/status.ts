@@ -4,12 +4,28 @@ import { denied, refused, unavailable } from "../failures.ts";
 import { ApiException } from "./client_node.ts";
 import { z } from "zod";
 
-/** Returns the HTTP status of a request, or undefined without a response. */
+/** The status of a request that a proxy answered in place of the API server. */
+const badGateway = 502;
+
+/**
+ * Returns the HTTP status of a request, or undefined without a response. A 404 of a proxy or load balancer counts as
+ * 502, because it does not show whether the object exists: a node that counted as deleted would need no drain.
+ */
 export function statusOf(error: unknown): number | undefined {
-  return error instanceof ApiException ? error.code : undefined;
+  if (!(error instanceof ApiException)) return undefined;
+  return isProxied(error) ? badGateway : error.code;
 }
 
-/** Returns what a request returns; undefined if the API server answers 404. */
+/**
+ * Returns whether a 404 is not from an API server, which answers with a Status object, or for the path of a kind that
+ * is not installed with a fixed text.
+ */
+function isProxied({ code, body }: ApiException<unknown>): boolean {
+  if (code !== 404 || parse(body)?.["kind"] === "Status") return false;
+  return !(typeof body === "string" && body.startsWith("404 page not found"));
+}
+
+/** Returns what a request returns; undefined if the API server itself answers 404. */
 export async function ifFound<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work;
@@ -95,7 +111,15 @@ export function messageOf(error: unknown): string {
   return typeof message === "string" ? message.slice(0, 300) : "";
 }
 
+/** Returns what to say about a 404 that a proxy or load balancer sent; undefined for every other error. */
+export function proxiedText(error: unknown): string | undefined {
+  const isOfProxy = error instanceof ApiException && isProxied(error);
+  return isOfProxy ? "HTTP 404, but not from the API server; check the proxy or load balancer before it" : undefined;
+}
+
 function said(error: unknown, status: number): string {
+  const proxied = proxiedText(error);
+  if (proxied !== undefined) return proxied;
   const body = error instanceof ApiException ? parse(error.body) : undefined;
   const reason = typeof body?.["reason"] === "string" ? body["reason"] : "no reason given";
   const message = body?.["message"];

@@ -8,7 +8,16 @@ shift 3
 path=$1 hash=$2 file=$3
 shift 3
 settle=$((bound / 9 + 1))
-port=$(sed -n 's/^healthzPort: *\([0-9][0-9]*\).*/\1/p' "$config" 2>/dev/null)
+
+# setting NAME: prints a setting of the kubelet's configuration; prints nothing if the configuration does not have it.
+setting() { sed -n "s/^$1: *[\"']\{0,1\}\([0-9A-Fa-f.:]*\).*/\1/p" "$config" 2>/dev/null; }
+port=$(setting healthzPort)
+address=$(setting healthzBindAddress)
+case $address in
+  '' | 0.0.0.0) address=127.0.0.1 ;;
+  ::) address='[::1]' ;;
+  *:*) address="[$address]" ;;
+esac
 
 sum() { found=$(sha256sum <"$1" 2>/dev/null) && printf 'sha256:%s' "${found%% *}"; }
 main_pid() { systemctl show -p MainPID --value kubelet.service; }
@@ -16,11 +25,14 @@ main_pid() { systemctl show -p MainPID --value kubelet.service; }
 identity() { stat -L -c %d:%i "$1" 2>/dev/null || echo "no $1"; }
 runs() { [ "$(identity "$proc/$1/exe")" = "$(identity "$path")" ]; }
 
+# A host may have a proxy in its environment, which cannot reach the address.
+health() { curl -q --silent --globoff --noproxy '*' --max-time 5 "http://$address:${port:-10248}/healthz"; }
+
 # is_up: succeeds if the kubelet at the path runs and is healthy; sets pid.
 is_up() {
   pid=$(main_pid)
   [ "${pid:-0}" -gt 0 ] && runs "$pid" || return 1
-  [ "$port" = 0 ] || [ "$(curl -q --silent --max-time 5 "http://127.0.0.1:${port:-10248}/healthz")" = ok ]
+  [ "$port" = 0 ] || [ "$(health)" = ok ]
 }
 
 # comes_up: waits until the same process was up for a while, because systemd restarts a kubelet that crashes. One check

@@ -13,7 +13,7 @@ import { isEnding, localVolumeOf, nameOf, podsToMove, turnOf } from "./drained_p
 import { type NodeFacts, nodeFacts } from "./node_facts.ts";
 import {
   endingOf,
-  isLate,
+  Endings,
   keyOf,
   notEvicted,
   type Obstacle,
@@ -59,6 +59,7 @@ export class Drain {
   readonly #budgets: DisruptionBudgets;
   readonly #refused = new RefusedEvictions();
   readonly #pace = new DrainPace();
+  readonly #endings = new Endings();
   /** Namespaces of the pods that remain on the node. */
   namespaces: ReadonlySet<string> = new Set();
   readonly #moved = new Set<string>();
@@ -89,12 +90,13 @@ export class Drain {
 
   /**
    * Evicts the pods that may move now, or deletes all if forced. Returns the outcome if the drain ends now, otherwise a
-   * description of the remaining pods.
+   * description of the remaining pods. `now` is epoch ms, `elapsed` milliseconds of a monotonic clock.
    */
-  async look(now: number): Promise<{ answer: DrainOutcome } | { missing: string }> {
+  async look(now: number, elapsed = performance.now()): Promise<{ answer: DrainOutcome } | { missing: string }> {
     const node = await nodeFacts(this.#kube, this.#task.node);
     const pods = node ? await podsToMove(this.#kube, node.name) : [];
     if (!node || pods.length === 0) return { answer: { outcome: "Drained", evicted: this.#moved.size } };
+    this.#endings.note(pods, { now, elapsed });
     const obstacles = this.#task.force ? await this.#force(pods, node, now) : await this.#evict(pods, node, now);
     const key = keyOf(obstacles);
     this.#pace.note(pods, key);
@@ -143,7 +145,7 @@ export class Drain {
 
   // An unreachable node, or one with a dead runtime, confirms no termination, so its pods are deleted without waiting.
   async #force(pods: V1Pod[], node: NodeFacts, now: number): Promise<Obstacle[]> {
-    const isPatient = (pod: V1Pod): boolean => node.reachable && !isLate(pod, now);
+    const isPatient = (pod: V1Pod): boolean => node.reachable && !this.#endings.isOver(pod);
     await abreast(width, pods, (pod) => this.#delete(pod, isPatient(pod) ? forcedGraceSeconds : 0));
     return pods.filter(isEnding).flatMap((pod) => endingOf(pod, node, now) ?? []);
   }

@@ -26,10 +26,15 @@ export function holderIn(value: string): PoolRef | undefined {
 const holderPattern = /^(?:([^/]+)\/)?(machine-deployment|scaling-group|node-pool)\/([^/]+)\/([^/]+)$/;
 
 /**
- * Returns whether a hold or mark belongs to the pool. A value without the cluster's name counts too: it dates from
- * before the cluster had a name, or the admission policy or the webhook wrote it, which do not know that name.
+ * Returns whether a hold or mark belongs to the pool, with any cluster name or none: an API server serves one cluster,
+ * which may have been renamed, and the admission policy and the webhook write no name.
  */
 export function isOwnHold(pool: PoolRef, value: string | undefined): boolean {
-  const { cluster: _, ...plain } = pool;
-  return value === holderOf(pool) || value === holderOf(plain);
+  const held = holderIn(value ?? "");
+  return held !== undefined && plainOf(held) === plainOf(pool);
+}
+
+/** Returns the annotation value of a pool without the name of its cluster. */
+function plainOf({ cluster: _, ...pool }: PoolRef): string {
+  return holderOf(pool);
 }

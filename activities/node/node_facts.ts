@@ -1,5 +1,5 @@
 /** The facts about a Node that decide about its machine. */
-import type { V1Node } from "@kubernetes/client-node";
+import type { V1ManagedFieldsEntry, V1Node, V1NodeCondition } from "@kubernetes/client-node";
 import { abreast, ifFound } from "../kube/status.ts";
 import type { Kube } from "../kube/client.ts";
 
@@ -16,7 +16,7 @@ export interface NodeFacts {
   /** Keys of the taints with which the cluster keeps pods off a node until it is initialised. */
   initialising: string[];
   kubelet: string;
-  /** Epoch ms of the last transition of the condition Ready. */
+  /** Epoch ms of the last transition of the condition Ready, by the clock of the API server. */
   since: number;
   /** Value of the node's label `topology.kubernetes.io/zone`. */
   zone?: string;
@@ -45,10 +45,20 @@ const controlPlaneLabels = ["node-role.kubernetes.io/control-plane", "node-role.
 const zoneLabel = "topology.kubernetes.io/zone";
 /** Number of nodes that are read concurrently. */
 const width = 20;
+/**
+ * Maximum characters of texts that a kubelet writes: a compromised node could otherwise fill the snapshot of its pool,
+ * and so hide the other machines.
+ */
+const longest = { version: 64, reason: 128, message: 1_024 } as const;
 
 /** Returns whether a Node is labelled as a control plane. */
 export function isControlPlane({ metadata }: Pick<V1Node, "metadata">): boolean {
   return controlPlaneLabels.some((label) => metadata?.labels?.[label] !== undefined);
+}
+
+/** Returns the version that a kubelet reports, shortened to the longest one that Ostler keeps; "" without a version. */
+export function kubeletOf(version = ""): string {
+  return version.slice(0, longest.version);
 }
 
 /** Reads a Node; undefined if it does not exist. */
@@ -74,14 +84,15 @@ export function factsOf({ metadata, spec, status }: V1Node): NodeFacts {
     ...(spec?.providerID ? { providerId: spec.providerID } : {}),
     ready: ready?.status === "True",
     reachable: ready?.status !== "Unknown",
-    readyReason: ready?.reason ?? "NotReported",
-    readyMessage: ready?.message ?? "it has not reported yet",
+    readyReason: ready?.reason?.slice(0, longest.reason) ?? "NotReported",
+    readyMessage: ready?.message?.slice(0, longest.message) ?? "it has not reported yet",
     initialising: (spec?.taints ?? []).map(({ key }) => key).filter((key) => passingTaints.includes(key)),
-    kubelet: status?.nodeInfo?.kubeletVersion ?? "",
-    since: timeOf(ready?.lastTransitionTime, created),
+    kubelet: kubeletOf(status?.nodeInfo?.kubeletVersion),
+    since: ready ? sinceOf(ready, metadata, created) : created,
     ...(zone ? { zone } : {}),
-    conditions: conditions.map(({ type, status, lastTransitionTime }) => {
-      return { type, status, since: timeOf(lastTransitionTime, created) };
+    conditions: conditions.map((condition) => {
+      const { type, status } = condition;
+      return { type, status, since: sinceOf(condition, metadata, created) };
     }),
   };
 }
@@ -92,6 +103,31 @@ export function unreadinessOf({ name, ready, readyReason, readyMessage, initiali
   const [taint] = initialising;
   // While the node has such a taint, it cannot run the pods that are evicted from an old node.
   return taint && `node "${name}" is Ready, but taint "${taint}" keeps pods off it`;
+}
+
+// The kubelet and other programs of a node write times by the clock of the node, and a machine whose clock is hours
+// behind must not be repaired after seconds. Managed fields show when the API server received such a write.
+
+/** Difference (ms) between the clocks of a node and of the API server up to which the times of the node count. */
+const skewMs = 60_000;
+
+/**
+ * Returns since when a condition has its status (epoch ms). Corrects the time if the writer of the heartbeat also wrote
+ * the status, and its clock differs from that of the API server.
+ */
+function sinceOf(condition: V1NodeCondition, metadata: V1Node["metadata"], created: number): number {
+  const since = timeOf(condition.lastTransitionTime, created);
+  if (condition.lastTransitionTime === undefined || condition.lastHeartbeatTime === undefined) return since;
+  const writer = metadata?.managedFields?.find((each) => isWriterOf(condition.type, each));
+  const heartbeat = timeOf(condition.lastHeartbeatTime, 0);
+  const behind = timeOf(writer?.time, heartbeat) - heartbeat;
+  return Math.abs(behind) > skewMs ? since + behind : since;
+}
+
+function isWriterOf(type: string, { fieldsV1 }: V1ManagedFieldsEntry): boolean {
+  const { "f:status": status } = (fieldsV1 ?? {}) as { "f:status"?: { "f:conditions"?: Record<string, object> } };
+  const fields = status?.["f:conditions"]?.[`k:${JSON.stringify({ type })}`] ?? {};
+  return "f:lastHeartbeatTime" in fields && "f:status" in fields;
 }
 
 // The client's own calls deliver a Date, a watch delivers a text.

@@ -13,6 +13,10 @@ export interface Obstacle {
 
 /** A pod may take this much longer (ms) than its grace period, because its node reports with a delay. */
 const delayMs = 10_000;
+/** Milliseconds by which the clocks of the API server and of this process may differ. */
+const skewMs = 600_000;
+/** Grace period (s) of a pod that does not report one: the default of pods. */
+const usualGraceSeconds = 30;
 
 /** Returns a hash of the blocked pods and the causes, equal while neither changes; "" without obstacles. */
 export function keyOf(obstacles: Obstacle[]): string {
@@ -43,14 +47,45 @@ export function notEvicted(pod: V1Pod, { status, message }: { status: number; me
   return { pod, cause, why: message ? `${cause}: ${message}` : cause };
 }
 
-/** Returns whether a pod is terminating and past its grace period. */
-export function isLate({ metadata }: V1Pod, now: number): boolean {
+/** Returns whether a pod is terminating and past its grace period, if the clock of the API server is `now`. */
+function isLate({ metadata }: V1Pod, now: number): boolean {
   return metadata?.deletionTimestamp !== undefined && now >= dueOf(metadata.deletionTimestamp) + delayMs;
 }
 
 /**
+ * Finds out which terminating pods are surely past their grace period. Measures how long the reads have shown a pod as
+ * terminating, because the API server's clock, of which deletion times are, may differ from the clock of this process.
+ */
+export class Endings {
+  /** By pod and deletion time: the first read that showed it (ms of a monotonic clock). */
+  #since = new Map<string, number>();
+  #at = { now: 0, elapsed: 0 };
+
+  /** Records a read of pods, at `now` (epoch ms) and at `elapsed` (ms of a monotonic clock). */
+  note(pods: readonly V1Pod[], at: { now: number; elapsed: number }): void {
+    const ending = pods.filter(({ metadata }) => metadata?.deletionTimestamp !== undefined).map(endingKey);
+    this.#since = new Map(ending.map((key) => [key, this.#since.get(key) ?? at.elapsed]));
+    this.#at = at;
+  }
+
+  /** Returns whether a pod of the last read is terminating and past its grace period. */
+  isOver(pod: V1Pod): boolean {
+    const since = this.#since.get(endingKey(pod));
+    if (since === undefined) return false;
+    const seconds = pod.metadata?.deletionGracePeriodSeconds ?? usualGraceSeconds;
+    return this.#at.elapsed - since >= seconds * 1000 + delayMs || isLate(pod, this.#at.now - skewMs);
+  }
+}
+
+// A forced deletion shortens the grace period of a pod that terminates already, and changes its deletion time.
+function endingKey({ metadata }: V1Pod): string {
+  return `${metadata?.uid} ${dueOf(metadata?.deletionTimestamp)}`;
+}
+
+/**
  * Returns what keeps a terminating pod on its node; undefined within its grace period on a Ready node. A pod on a node
- * without heartbeats counts as kept from the start, because it may still run.
+ * without heartbeats counts as kept from the start, because it may still run. Uses the time of deletion and not
+ * `Endings`, because a drain begins anew after each report, and would otherwise report the same pod again and again.
  */
 export function endingOf(pod: V1Pod, node: NodeFacts, now: number): Obstacle | undefined {
   if (!node.reachable) return obstacle(pod, "the node is unreachable, so the pod cannot confirm its termination");

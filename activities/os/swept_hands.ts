@@ -18,7 +18,8 @@ const sweeps = new Shelf<number>(1);
 /** Lists at most 200 hands, and deletes the abandoned ones; does so at most once a minute in a process. */
 export async function sweepHands(kube: Cluster, now = Date.now()): Promise<void> {
   const sweptAt = kube.cache.shelf(sweeps);
-  if (now - (sweptAt.get("") ?? -Infinity) < everyMs) return;
+  // The difference is negative after the clock was set back.
+  if (Math.abs(now - (sweptAt.get("") ?? -Infinity)) < everyMs) return;
   sweptAt.set("", now);
   const labelSelector = Object.entries(handLabels).map(([key, value]) => `${key}=${value}`).join(",");
   const { items } = await kube.core.listNamespacedPod({ namespace: handsNamespace, labelSelector, limit: pageSize });

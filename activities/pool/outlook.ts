@@ -19,7 +19,8 @@ export class Outlook {
    * to report.
    */
   looked(now: number): void {
-    if (now - this.#last > pauseMs) this.#steadySince = now;
+    // After the clock was set back, earlier times would be in the future for as long.
+    if (now - this.#last > pauseMs || now < this.#last) this.#steadySince = now;
     this.#last = now;
   }
 
@@ -42,7 +43,7 @@ export class Outlook {
    */
   missed(machine: string, now: number): number {
     for (const [key, { asked }] of this.#gone) if (now - asked > rememberedMs) this.#gone.delete(key);
-    const since = this.#gone.get(machine)?.since ?? now;
+    const since = Math.min(this.#gone.get(machine)?.since ?? now, now);
     this.#gone.set(machine, { since, asked: now });
     return since;
   }

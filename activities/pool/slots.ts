@@ -223,17 +223,19 @@ function keyOf({ cluster, namespace, name }: PoolRef, machine: string): string {
   return (cluster === undefined ? place : [cluster, ...place]).join(separator);
 }
 
-/** Returns whether a slot is the pool's, and is for `machine` if given; a key without a cluster matches any cluster. */
+/**
+ * Returns whether a slot is the pool's, and is for `machine` if given. A key with any cluster name, or none, counts,
+ * because all slots of the ConfigMap are of one cluster, which may have been renamed.
+ */
 function isOf(pool: PoolRef, key: string, machine?: string): boolean {
   const parts = partsOf(key);
   const isPool = parts.namespace === pool.namespace && parts.name === pool.name;
-  const isCluster = parts.cluster === undefined || parts.cluster === pool.cluster;
-  return isPool && isCluster && (machine === undefined || parts.machine === machine);
+  return isPool && (machine === undefined || parts.machine === machine);
 }
 
-function partsOf(key: string): { cluster: string | undefined; namespace: string; name: string; machine: string } {
-  const [machine = "", name = "", namespace = "", cluster] = key.split(separator).reverse();
-  return { cluster, namespace, name, machine };
+function partsOf(key: string): { namespace: string; name: string; machine: string } {
+  const [machine = "", name = "", namespace = ""] = key.split(separator).reverse();
+  return { namespace, name, machine };
 }
 
 // Returns the holders of slots that a message names: those of the pool itself first, because its run may not know that

@@ -48,8 +48,8 @@ export function keepMachines(kube: Kube, pool: PoolRef, findStray: FindStray): P
     // to decide before that.
     const { metadata: { generation = 0 }, status } = deployment;
     if ((status?.observedGeneration ?? 0) < generation && sets.some(isDesired)) return { outcome: "Pending" };
-    // The current set can have another template. machine-controller (1.66) cannot observe a template whose name is taken
-    // by a set that got another image in place, because that set keeps the name of its first template.
+    // The current set can have another template. machine-controller (1.66) cannot observe a template whose name is
+    // taken by a set that got another image in place, because that set keeps the name of its first template.
     const others = populated.filter((set) => !isDesired(set));
     if (others.every((set) => imageIn(set.spec?.template) === image)) return { outcome: "Unneeded" };
     const why = refusalOf(deployment, populated) ?? await strayOf(running, findStray);

@@ -9,6 +9,8 @@ import { ifFound, statusOf } from "../../kube/status.ts";
 
 export const lockAnnotation = "ostler.dev/fleet-lock";
 const longest = 1024;
+/** The last time (epoch ms) that JavaScript can write as a date. */
+const lastTime = 8.64e15;
 
 const Lock = z.object({
   /** The client ID, which Zincati derives from the machine ID. */
@@ -18,9 +20,9 @@ const Lock = z.object({
    * Times (epoch ms) of the request, of the grant (0 before the grant), and of the failure to complete the reboot in
    * time (0 without a failure).
    */
-  asked: z.number().positive(),
-  held: z.number().min(0).default(0),
-  failed: z.number().min(0).default(0),
+  asked: z.number().positive().max(lastTime),
+  held: z.number().min(0).max(lastTime).default(0),
+  failed: z.number().min(0).max(lastTime).default(0),
   /** Boot ID of the node when the lock was granted; "" until then. */
   bootId: z.string().max(64).default(""),
 });

@@ -30,7 +30,7 @@ const Note = z.object({
   ordered: z.string().max(64).default(""),
   failed: z.array(
     z.object({
-      ...{ digest, reason: z.string().max(64), at: z.number() },
+      ...{ digest, reason: z.string().max(64), at: z.number().min(0).max(8.64e15) },
       /** Whether the node could not fetch the image, so that the controller of its machine may replace the machine. */
       isReplaceable: z.literal(true).optional(),
     }),

@@ -5,7 +5,7 @@ import { allPages, type ListPage, type Resource, time } from "../../kube/resourc
 import type { SharedWatch } from "../../kube/informer.ts";
 import { ifFound } from "../../kube/status.ts";
 import { cordonedByAnnotation } from "../../node/cordon.ts";
-import { isControlPlane } from "../../node/node_facts.ts";
+import { isControlPlane, kubeletOf } from "../../node/node_facts.ts";
 import { type Lock, lockOf } from "./lock.ts";
 import { type Note, noteOf } from "./note.ts";
 
@@ -48,7 +48,7 @@ export const poolNode: z.ZodType<PoolNode> = z.object({
   ...{ name, uid, labels, createdAt: creationTimestamp },
   bootId: status?.nodeInfo?.bootID ?? "",
   machineId: status?.nodeInfo?.machineID ?? "",
-  kubelet: status?.nodeInfo?.kubeletVersion ?? "",
+  kubelet: kubeletOf(status?.nodeInfo?.kubeletVersion),
   isReady: (status?.conditions ?? []).some((each) => each.type === "Ready" && each.status === "True"),
   isControlPlane: isControlPlane({ metadata: { labels } }),
   cordonedBy: annotations[cordonedByAnnotation] ?? "",

@@ -239,18 +239,21 @@ interface FleetQuestion {
   target: NodeTarget;
   /** The IDs of groups whose rollouts have converged on the target. */
   converged: readonly string[];
+  /** The IDs of groups of control planes, whose outdated nodes hold back all workers. */
+  controlPlanes: readonly string[];
 }
 
 /**
  * Reads all nodes of the groups, and writes missing annotations. A node belongs to the group that its annotation names,
- * or that has its instance. Reads the instances of all groups only if the caller needs them, or if a node lacks the
- * annotation of its group or image. Otherwise reads only those of converged groups in which a node names an image that
- * is not the desired one.
+ * or that has its instance. A kubelet can write any group into its Node, so a node without the label of a control plane
+ * belongs to a group of control planes only if that group has its instance. Reads the instances of all groups only if
+ * the caller needs them, or if a node lacks the annotation of its group or image. Otherwise reads only those of groups
+ * that such a node names, and of converged groups in which a node names an image that is not the desired one.
  */
 export async function readFleet(
   kube: Cluster,
   groupIds: readonly string[],
-  { isAsked, target, converged }: FleetQuestion,
+  { isAsked, target, converged, controlPlanes }: FleetQuestion,
 ): Promise<GroupFleet> {
   if (groupIds.length === 0) return { nodes: [], instances: [] };
   const keys = new Set(groupIds.map(groupKeyOf));
@@ -261,7 +264,10 @@ export async function readFleet(
   const isDoubtful = ({ group, image, heir }: GroupNode): boolean =>
     ended.has(groupKeyOf(group)) && !same(image, target.image) && heir === "";
   const isBare = (node: GroupNode): boolean => node.group === "" || (node.image === "" && isOwn(node));
-  const doubted = new Set(all.filter(isDoubtful).map(({ group }) => groupKeyOf(group)));
+  const guarded = new Set(controlPlanes.map(groupKeyOf));
+  const isClaim = ({ group, isControlPlane }: GroupNode): boolean => !isControlPlane && guarded.has(groupKeyOf(group));
+  const isInDoubt = (node: GroupNode): boolean => isDoubtful(node) || isClaim(node);
+  const doubted = new Set(all.filter(isInDoubt).map(({ group }) => groupKeyOf(group)));
   const needed = isAsked || all.some(isBare) ? groupIds : groupIds.filter((id) => doubted.has(groupKeyOf(id)));
   const owned = needed.length > 0 ? await readOwned(kube, needed) : [];
   const byId = new Map(owned.map((each) => [each.instance.providerId.toLowerCase(), each]));
@@ -271,6 +277,8 @@ export async function readFleet(
   });
   const nodes = await abreast(width, own, (node) => {
     const owned = byId.get(node.providerId.toLowerCase());
+    const isForeign = isClaim(node) && groupKeyOf(owned?.group ?? "") !== groupKeyOf(node.group);
+    if (isForeign) return Promise.resolve({ ...node, group: owned?.group ?? "" });
     const isUpdated = isDoubtful(node) && owned !== undefined && same(owned.instance.image, target.image);
     return described(kube, node, { owned, isUpdated });
   });

@@ -252,12 +252,17 @@ function journalOf(kube: Kube, { id, uid }: Order): Journal {
 }
 
 /**
+ * Milliseconds by which the clocks of clouds, workers and the API server may differ; a false refusal would leave the
+ * new instance without a record.
+ */
+const skewMs = 600_000;
+
+/**
  * Throws Refused if the instance is older than the order that has the same token: the token was used before, which is
  * possible only if a user edited the ledger.
  */
 function checkAge({ id, since }: Order, instance: Instance): void {
-  const slackMs = 60_000;
-  if (Date.parse(instance.since) >= Date.parse(since) - slackMs) return;
+  if (Date.parse(instance.since) >= Date.parse(since) - skewMs) return;
   throw refused(
     "CloudRefused",
     `Failed to order machine "${id}": older instance "${instance.providerId}" already has the token of this order`,

@@ -74,8 +74,7 @@ export function surveyNodeVersion(
     const known = isKnown ? groups.map(({ spec }) => spec.groupId) : [];
     const own = records.filter(({ spec }) => keys.includes(groupKeyOf(spec.groupID)));
     const ofOld = own.filter(isOld);
-    const converged = progress.filter(({ isDone }) => isDone).map(({ groupId }) => groupId);
-    const fleet = await readFleet(kube, known, { isAsked: ofOld.length > 0, target, converged });
+    const fleet = await readFleet(kube, known, { isAsked: ofOld.length > 0, target, ...idsOf(progress, groups) });
     const workerGroups = groups.filter((group) => !isControlPlane(group));
     const workers = new Set(workerGroups.map(({ spec }) => groupKeyOf(spec.groupId)));
     const mayTake = (group: string): boolean => workers.has(groupKeyOf(group));
@@ -109,6 +108,17 @@ export function surveyNodeVersion(
       ...(hasHands ? { upgrade: upgradeStateOf(version) } : {}),
     });
   });
+}
+
+/** Returns the IDs of the groups that have converged, and of the groups of control planes. */
+function idsOf(
+  progress: readonly GroupProgress[],
+  groups: readonly ScalingGroup[],
+): { converged: string[]; controlPlanes: string[] } {
+  return {
+    converged: progress.filter(({ isDone }) => isDone).map(({ groupId }) => groupId),
+    controlPlanes: groups.filter(isControlPlane).map(({ spec }) => spec.groupId),
+  };
 }
 
 type Present = Extract<VersionSurvey, { state: "Present" }>;

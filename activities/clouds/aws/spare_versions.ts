@@ -5,9 +5,17 @@ import type { AwsApi } from "./api.ts";
 import type { AwsGroups } from "./groups.ts";
 import { specificationOf } from "./mixed.ts";
 
+/** First words of the description of each version that Ostler makes. */
+const maker = "Made by Ostler for ";
+
 /** Returns the description of the versions that Ostler makes for a cluster. */
 export function descriptionOf(clusterTag: string): string {
-  return `Made by Ostler for ${clusterTag}`.slice(0, 255);
+  return `${maker}${clusterTag}`.slice(0, 255);
+}
+
+/** Returns whether Ostler made a version with this description for another cluster, whose discovery may delete it. */
+export function isOfOther(description: string, clusterTag: string): boolean {
+  return description.startsWith(maker) && description !== descriptionOf(clusterTag);
 }
 
 /**

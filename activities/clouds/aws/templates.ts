@@ -13,7 +13,7 @@ import { isReusable } from "../spare_templates.ts";
 import { without } from "../without.ts";
 import { type AwsGroups, nameOf } from "./groups.ts";
 import { bootChange, specificationOf } from "./mixed.ts";
-import { descriptionOf } from "./spare_versions.ts";
+import { descriptionOf, isOfOther } from "./spare_versions.ts";
 
 const absent = ["NotFound", "Malformed", "VersionNotFound"].map((each) => `InvalidLaunchTemplateId.${each}`);
 
@@ -88,13 +88,17 @@ export class AwsTemplates {
   /**
    * Returns a version that differs from `source` only in its image: an existing version, or a new one after a check of
    * all its fields. An old version that Ostler made is not used again, because a concurrent discovery of scaling
-   * groups, which deletes unused versions, may be about to delete it.
+   * groups, which deletes unused versions, may be about to delete it. A version of another cluster is never used,
+   * because that cluster's discovery does not know to which versions this cluster may roll back.
    */
   async #like(source: Version, image: string): Promise<Version> {
     const wanted = plain({ ...source.data, ImageId: image });
     const all = await this.#versions(source.launchTemplate, []);
-    const equal = all.filter(({ data }) => isDeepStrictEqual(plain(data), wanted));
-    const own = descriptionOf(this.groups.clusterTag);
+    const { clusterTag } = this.groups;
+    const equal = all.filter(({ data, description }) =>
+      !isOfOther(description, clusterTag) && isDeepStrictEqual(plain(data), wanted)
+    );
+    const own = descriptionOf(clusterTag);
     const known = equal.find((each) => each.description !== own || isReusable(each, Date.now()));
     if (known) return known;
     const made = await this.#clone(source, {

@@ -1,5 +1,6 @@
 /** Valid and invalid fields of a NodePool, and of the annotation of a node. */
 import { deepEqual, equal, ok } from "node:assert/strict";
+import { lockOf } from "../../../../activities/backends/node_pool/lock.ts";
 import { noteOf, withFailure } from "../../../../activities/backends/node_pool/note.ts";
 import { hashOf, observedOf } from "../../../../activities/backends/node_pool/wanted.ts";
 import { NodePool } from "../../../../activities/kube/node_pools.ts";
@@ -39,6 +40,13 @@ Deno.test("node annotation: ignores a value that does not match the schema", () 
     deepEqual(of(text), none, text.slice(0, 40));
   }
   deepEqual(of(JSON.stringify({ bootId: "b", booted: digest })), { ...none, bootId: "b", booted: digest });
+});
+
+Deno.test("annotations of a node: ignores a time that no date can have, which a node can write", () => {
+  const failed = [{ digest, reason: "UpdateLost", at: 1e300 }];
+  deepEqual(noteOf({ "ostler.dev/node-os": JSON.stringify({ failed }) }), noteOf({}));
+  const lock = { id: "a", group: "default", asked: 1, held: 1e300 };
+  equal(lockOf({ "ostler.dev/fleet-lock": JSON.stringify(lock) }), undefined);
 });
 
 Deno.test("node annotation: keeps the last five failures, each image once", () => {

@@ -55,6 +55,22 @@ Deno.test("ensurePoolCleanedUp: gives back the slots of the pool in the shared b
   deepEqual(kube.get("configmaps", "ostler-budget", "kube-system")?.["data"], { fleet_other_a: "" });
 });
 
+Deno.test("ensurePoolCleanedUp: leaves the Rollout and the slots of a pool of another kind with the same name alone", async () => {
+  const name = "node-pool.gpu";
+  for (const [kind, owner] of [["MachineDeployment", "NodePool"], ["NodePool", "MachineDeployment"]] as const) {
+    for (const isOwn of [false, true]) {
+      const kube = new FakeKube();
+      const ownerReferences = [{ apiVersion: "v1", kind: isOwn ? kind : owner, name, uid: "uid" }];
+      kube.put("rollouts", { metadata: { namespace: "fleet", name, ownerReferences }, status: { paused: true } });
+      const metadata = { namespace: "kube-system", name: "ostler-budget" };
+      kube.put("configmaps", { metadata, data: { "fleet_node-pool.gpu_a": "2026-01-01T00:00:00Z" } });
+      await ensurePoolCleanedUp(publisher(kube), { kind, namespace: "fleet", name });
+      const slots = kube.get("configmaps", "ostler-budget", "kube-system")?.["data"];
+      deepEqual([kube.all("rollouts").length, Object.keys(slots ?? {}).length], isOwn ? [0, 0] : [1, 1]);
+    }
+  }
+});
+
 Deno.test("ensurePoolCleanedUp: deletes the bootstrap secret before it admits a held new machine", async () => {
   const kube = await deletedPool();
   await ensurePoolCleanedUp(publisher(kube), pool);

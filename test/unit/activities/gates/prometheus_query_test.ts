@@ -16,6 +16,7 @@ const token = (): Promise<string> => Promise.resolve("sesame");
 async function serving(
   isSecure: boolean,
   story: (server: { url: string; host: string; ca: string; seen: (string | undefined)[] }) => Promise<void>,
+  said = answer,
 ): Promise<void> {
   const authority = await CertificateAuthority.create("metrics");
   const { certificatePem: cert, keyPem: key } = await authority.issue({
@@ -24,7 +25,7 @@ async function serving(
   const seen: (string | undefined)[] = [];
   const reply: Parameters<typeof createPlainServer>[1] = (request, response) => {
     seen.push(request.headers.authorization);
-    response.end(answer);
+    response.end(said);
   };
   const server = isSecure ? createServer({ cert, key }, reply) : createPlainServer(reply);
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", () => listening()));
@@ -94,4 +95,29 @@ Deno.test("Prometheus: gives up a silent or slow server at the deadline", async 
     server.closeAllConnections();
     await new Promise((closed) => server.close(closed));
   }
+});
+
+Deno.test("Prometheus: does not take the result of servers that could not read all of their data", async () => {
+  const partial: object[] = [
+    { warnings: ["remote_read: remote server http://far returned HTTP status 503"] },
+    { warnings: ["PromQL warning: quantile value is 2", "receive series from Addr: store-1:10901: unavailable"] },
+    { isPartial: true },
+  ];
+  for (const more of partial) {
+    await serving(false, async ({ url, host }) => {
+      const message = `"${url}" returned an incomplete result, because it could not read all of its data`;
+      await rejects(queryPrometheus(url, "up", { ...noAccess, hosts: [host] }), { message });
+    }, JSON.stringify({ ...JSON.parse(answer), ...more }));
+  }
+});
+
+Deno.test("Prometheus: takes a result with notes about the query alone", async () => {
+  const notes = {
+    warnings: ['PromQL warning: bucket label "le" is missing (1:25)'],
+    infos: ["PromQL info: metric might not be a counter (1:6)"],
+    isPartial: false,
+  };
+  await serving(false, async ({ url, host }) => {
+    deepEqual(await queryPrometheus(url, "up", { ...noAccess, hosts: [host] }), [7]);
+  }, JSON.stringify({ ...JSON.parse(answer), ...notes }));
 });

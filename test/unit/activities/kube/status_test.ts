@@ -112,6 +112,21 @@ Deno.test("ifFound: returns undefined for a missing object and passes everything
   await rejects(ifFound(Promise.reject(answer(403, "Forbidden"))), (error) => statusOf(error) === 403);
 });
 
+Deno.test("ifFound: a 404 that a proxy before the API server sent does not count as a missing object", async () => {
+  const pages = ["<html><head><title>404 Not Found</title></head></html>", "default backend - 404", "", '{"code":404}'];
+  for (const page of pages) {
+    const proxied = new ApiException(404, "Unknown API Status Code!", page, {});
+    await rejects(ifFound(Promise.reject(proxied)), (error) => statusOf(error) === 502);
+    const { type, message } = await sorted(proxied);
+    deepEqual([type, message], [
+      "ApiUnavailable",
+      "Failed to do it: HTTP 404, but not from the API server; check the proxy or load balancer before it",
+    ]);
+  }
+  const absentKind = new ApiException(404, "Unknown API Status Code!", "404 page not found\n", {});
+  equal(await ifFound(Promise.reject(absentKind)), undefined);
+});
+
 Deno.test("attempting: rethrows a TypeError of the caller unchanged, even if it has an error code like a network error", async () => {
   const fault = Object.assign(new TypeError("The argument must be of type string"), { code: "ERR_INVALID_ARG_TYPE" });
   await rejects(attempting("do it", () => Promise.reject(fault)), fault);

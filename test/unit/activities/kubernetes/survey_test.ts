@@ -219,17 +219,19 @@ Deno.test("surveyUpgrade: reports a node as cordoned by the upgrade, also if the
   deepEqual((await look(stage)).controlPlanes.map(({ isCordoned }) => isCordoned), [false, true, true]);
 });
 
-Deno.test("surveyUpgrade: counts a cordon only in the cluster that its annotation names, and in each cluster if the annotation names none", async () => {
+Deno.test("surveyUpgrade: counts a cordon of the same upgrade, also from before the cluster was renamed, and no other cordon", async () => {
   const stage = new UpgradeStage();
   const of = async (cluster: string): Promise<boolean[]> => {
     const seen = await surveyUpgrade(readerOf(stage), { object: { cluster, ...stage.object } });
     return seen.state === "Gone" ? [] : seen.controlPlanes.map(({ isCordoned }) => isCordoned);
   };
-  for (const [node, holder] of [["workers-1", "east/scaling-group"], ["workers-2", "scaling-group"]] as const) {
-    const annotations = { "ostler.dev/cordoned-by": `${holder}/kube-system/upgrade-kubernetes.v` };
+  const upgrade = "scaling-group/kube-system/upgrade-kubernetes";
+  const holders = { "workers-1": `east/${upgrade}.v`, "workers-2": `${upgrade}.v`, "workers-3": `${upgrade}.other` };
+  for (const [node, holder] of Object.entries(holders)) {
+    const annotations = { "ostler.dev/cordoned-by": holder };
     Object.assign(stage.kube.get("nodes", node)?.metadata ?? {}, { annotations });
   }
-  deepEqual([await of("east"), await of("west")], [[true, true, false], [false, true, false]]);
+  deepEqual([await of("east"), await of("west")], [[true, true, false], [true, true, false]]);
 });
 
 Deno.test("surveyUpgrade: tolerates a missing static pod on a control plane whose upgrade is under way", async () => {

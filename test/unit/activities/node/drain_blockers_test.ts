@@ -9,7 +9,8 @@ import type { PodOverrides } from "../../../support/machine_objects.ts";
 const rules = { timeout: null, onBlocked: "Wait", localStorage: "Block", order: "ByPriority" } as const;
 const labels = { app: "web" };
 const ending = { deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["example.com/keep"] };
-const overdue = Date.parse("2026-01-01T00:00:10Z");
+/** Time after which a forced drain takes the pod as late at the first read, even if the worker's clock is ahead. */
+const overdue = Date.parse("2026-01-01T00:10:10Z");
 
 function kubeWith(overrides: PodOverrides = {}, nodeOverrides: Parameters<typeof node>[1] = {}): FakeKube {
   const kube = new FakeKube();
@@ -200,6 +201,38 @@ Deno.test("Drain: with force deletes each pod once with and once without a grace
   const outcome = await blocked(kube.client, { from: overdue, force: true });
   deepEqual(outcome.blockers.map(({ why }) => why), ["its finalizers remain: example.com/keep"]);
   deepEqual(kube.writes, ["delete pods apps/web", "delete pods apps/web"]);
+});
+
+Deno.test("Drain: with force grants a pod its grace period by the time that has passed, if the worker's clock is minutes ahead of the API server's", async () => {
+  const graces: number[] = [];
+  const metadata = { ...ending, deletionGracePeriodSeconds: 30 };
+  const drain = forced(noting(kubeWith({ metadata }), graces));
+  const ahead = Date.parse(ending.deletionTimestamp) + 5 * 60_000;
+  await drain.look(ahead, 0);
+  await drain.look(ahead + 39_999, 39_999);
+  deepEqual(graces, [30]);
+  await drain.look(ahead + 40_000, 40_000);
+  deepEqual(graces, [30, 0]);
+});
+
+Deno.test("Drain: a drain that begins anew after its report still sees the pod whose grace period ended before", async () => {
+  const kube = kubeWith({ metadata: ending });
+  const late = Date.parse(ending.deletionTimestamp) + 60_000;
+  const { key } = await blocked(kube.client, { from: late });
+  const order = { pool, machine: "m", node: "n", until: Number.MAX_SAFE_INTEGER, rules, known: key, force: false };
+  const drain = new Drain(kube.client, order);
+  await drain.look(late + 20_000);
+  equal("missing" in await drain.look(late + 31_000), true);
+});
+
+Deno.test("Drain: with force does not wait longer if the clock of the worker is set back during the drain", async () => {
+  const graces: number[] = [];
+  const metadata = { ...ending, deletionGracePeriodSeconds: 30 };
+  const drain = forced(noting(kubeWith({ metadata }), graces));
+  const now = Date.parse(ending.deletionTimestamp);
+  await drain.look(now, 0);
+  await drain.look(now - 3_600_000, 40_000);
+  deepEqual(graces, [30, 0]);
 });
 
 Deno.test("Drain: with force deletes a pod without a grace period, once its own grace period is over, on a node that is not Ready", async () => {

@@ -1,3 +1,4 @@
+import { ApiException } from "@kubernetes/client-node";
 import { deepEqual, equal, match, ok, rejects } from "node:assert/strict";
 import { awaitNodeDrained, Drain } from "../../../../activities/node/drain.ts";
 import type { DrainOrder } from "../../../../workflows/contracts/mod.ts";
@@ -208,6 +209,14 @@ Deno.test("Drain: ends at its deadline, and reports each remaining pod with its 
 Deno.test("Drain: returns at most twenty blockers", async () => {
   const kube = kubeWith(...Array.from({ length: 30 }, (_, nth) => pod(`web-${nth}`, "n", { metadata: due })));
   equal(blockersOf(await looks(kube, { until: early }, early)).length, 20);
+});
+
+Deno.test("Drain: a 404 of a proxy before the API server does not count as a deleted, and so drained, node", async () => {
+  const kube = kubeWith(pod("web", "n"));
+  kube.onRequest = (request) => {
+    if (request === "get nodes n") throw new ApiException(404, "Not Found", "default backend - 404", {});
+  };
+  await rejects(looks(kube, {}, early));
 });
 
 Deno.test("awaitNodeDrained: excludes from its deadline the time when nothing could be read", async () => {

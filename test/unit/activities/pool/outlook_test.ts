@@ -54,3 +54,15 @@ Deno.test("Outlook: forgets when a node was first missing after an hour without 
   outlook.missed("fleet/b", 61 * minute);
   equal(outlook.missed("fleet/a", 62 * minute), 62 * minute);
 });
+
+Deno.test("Outlook: does not wait for a clock that was set back before it makes machines due for repair", () => {
+  const outlook = lookedEachMinute(180 * minute, 181 * minute);
+  lookedEachMinute(0, 2 * minute, outlook);
+  equal(dueAfter(outlook, minute), minute);
+});
+
+Deno.test("Outlook: counts a missing node from the first read after the clock was set back", () => {
+  const outlook = new Outlook();
+  outlook.missed("fleet/a", 180 * minute);
+  deepEqual([outlook.missed("fleet/a", minute), outlook.missed("fleet/a", 2 * minute)], [minute, minute]);
+});

@@ -120,6 +120,18 @@ Deno.test("slots: have the name of the cluster if it has one; a slot without a c
   deepEqual(held(kube), ["north_fleet_pool_b"]);
 });
 
+Deno.test("slots: a pool keeps and releases the slots that it took under a previous name of its cluster", async () => {
+  for (const [taken, cluster] of [["south_fleet_pool_a", "north"], ["south_fleet_pool_a", undefined]] as const) {
+    const kube = new FakeKube();
+    const renamed = cluster === undefined ? pool : { ...pool, cluster };
+    kube.put("rollouts", { metadata: { ...pool }, status: { phase: "Rolling" } });
+    putBudget(kube, { [taken]: longAgo });
+    deepEqual(await take(kube, "a", { of: renamed, limit: 1 }), { taken: true, holders: [] });
+    await ensureSlotsKept(keeper(kube), { pool: renamed, machines: [] });
+    deepEqual(held(kube), []);
+  }
+});
+
 const third = { namespace: "fleet", name: "third" };
 
 Deno.test("fault E8: ensureSlotTaken: a pool that released its slot gets the next slot only after the pools that already wait", async () => {

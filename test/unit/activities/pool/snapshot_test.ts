@@ -1,5 +1,9 @@
 import { Buffer } from "node:buffer";
 import { deepEqual, equal, notEqual } from "node:assert/strict";
+import { memberOf } from "../../../../activities/backends/node_pool/members.ts";
+import { poolNode } from "../../../../activities/backends/node_pool/pool_nodes.ts";
+import { illnessOf, neverRepaired } from "../../../../activities/node/illness.ts";
+import { factsOf } from "../../../../activities/node/node_facts.ts";
 import { byTurn, snapshotOf } from "../../../../activities/pool/snapshot.ts";
 import type { Member, PoolSnapshot } from "../../../../workflows/contracts/mod.ts";
 
@@ -173,4 +177,17 @@ Deno.test("fault U7: snapshotOf: limits what machines are waiting for to 64 KiB 
   const seen = snapshot(members, { limit: 500 });
   const bytes = Buffer.byteLength(JSON.stringify(seen.lacking));
   equal(bytes > 32 * 1024 && bytes <= 64 * 1024 + 2, true, `it has ${bytes} bytes`);
+});
+
+Deno.test("snapshotOf: a node whose kubelet reports very long texts hides no other machine", () => {
+  const long = "x".repeat(300_000);
+  const conditions = [{ type: "Ready", status: "False", reason: long, message: long }];
+  const facts = factsOf({ metadata: { name: "hostile" }, status: { conditions } });
+  const why = illnessOf({ facts }, neverRepaired);
+  const ill = member("hostile", { ...old, phase: "NotReady", ...(why ? { ill: why } : {}) });
+  const node = { metadata: { name: "hostile" }, status: { conditions, nodeInfo: { kubeletVersion: long } } };
+  const updating = memberOf({ kind: "NodePool", namespace: "n", name: "node-pool.p" }, poolNode.parse(node), "");
+  for (const hostile of [ill, { ...updating, ...old, marked: true }]) {
+    deepEqual(ids(snapshot([hostile, member("other", old)]).old).sort(), ["hostile", "other"]);
+  }
 });

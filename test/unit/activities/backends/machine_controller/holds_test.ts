@@ -74,6 +74,18 @@ Deno.test("admitMachine: removes only Ostler's hold", async () => {
   deepEqual([annotationsOf(foreign), foreign.writes], [{ [hold]: "another controller" }, []]);
 });
 
+Deno.test("releaseMachine, spareMachine: end holds, marks and cordons from before the cluster was renamed", async () => {
+  for (const step of [releaseMachine, spareMachine]) {
+    const kube = kubeWith({});
+    const before = { ...pool, cluster: "south" };
+    await chooseMachine(kube.client, { pool: before, machine: "a" });
+    await ensureNodeCordoned(kube.client, { pool: before, node: "node-a" });
+    await step(kube.client, { pool: { ...pool, cluster: "north" }, machine: "a" });
+    equal(annotationsOf(kube)[hold], undefined);
+    if (step === spareMachine) deepEqual([annotationsOf(kube), kube.get("nodes", "node-a")?.["spec"]], [{}, {}]);
+  }
+});
+
 Deno.test("admitMachine: fails with MachineGone for a deleted machine", async () => {
   await rejects(admitMachine(new FakeKube().client, target), { type: "MachineGone", nonRetryable: true });
 });

@@ -126,3 +126,30 @@ for (const launches of [true, false]) {
     equal(group.kube.get("pendingnodes", machine)?.["spec"] !== undefined, launches);
   });
 }
+
+/** Orders a machine from a cloud that reports the new instance as `ageMs` older than the record of its order. */
+async function orderedFrom(ageMs: number): Promise<GroupInMemory> {
+  const group = new GroupInMemory({ size: 1 });
+  group.ask(next, { stage: "Workers", digest: hashOf(next) });
+  const driver = directCloud(group.cloud);
+  const order: typeof driver.order = async (asked) => {
+    const answer = await driver.order(asked);
+    if (answer.outcome !== "Ordered") return answer;
+    const recorded = String(group.kube.get("pendingnodes", machine)?.metadata.creationTimestamp);
+    const since = new Date(Date.parse(recorded) - ageMs).toISOString();
+    return { ...answer, instance: { ...answer.instance, since } };
+  };
+  useCloud(group.client, () => Promise.resolve({ ...driver, order }));
+  await group.backend.orders.admit({ pool, machine, victim: "workers-1" });
+  return group;
+}
+
+Deno.test("admit: takes a new instance if the clock of the cloud is minutes behind that of the API server", async () => {
+  const group = await orderedFrom(5 * 60_000);
+  const { providerID } = group.kube.get("pendingnodes", machine)?.["spec"] as { providerID?: string };
+  ok(providerID);
+});
+
+Deno.test("admit: refuses an instance that is clearly older than the order with its token", async () => {
+  await rejects(orderedFrom(3_600_000), { type: "CloudRefused", message: /already has the token of this order/ });
+});

@@ -1,8 +1,11 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
+import { openAws } from "../../../../../activities/clouds/aws.ts";
 import { outputs } from "../../../../../activities/clouds/aws/templates.ts";
 import { missingPaths } from "../../../../support/clouds/aws_description.ts";
 import type { Driver } from "../../../../../activities/clouds/driver.ts";
+import { AwsStub } from "../../../../support/clouds/aws_stub.ts";
 import { spec, worldOf } from "../../../../support/clouds/aws_world.ts";
+import { GroupCloud } from "../../../../../deploy/local/cloud/groups/group_cloud.ts";
 
 for (const booted of ["image-1", "resolve:ssm:/images/workers"]) {
   Deno.test(`K17 openAws: refuses to replace image ${booted} by a Systems Manager parameter, whose value may change`, async () => {
@@ -117,4 +120,18 @@ Deno.test("fault G11: openAws boots a new copy of an old version that a discover
   // A person made the first version, so Ostler never deletes it.
   world.stub.ground.madeVersionsAt = longAgo;
   equal(await booted("image-1"), "1");
+});
+
+Deno.test("openAws: boots no version that Ostler made for another cluster, which deletes it although this cluster may roll back to it", async () => {
+  const cloud = new GroupCloud();
+  cloud.create(spec);
+  const owner = { clusterTag: "cluster-2" };
+  await using stub = new AwsStub(cloud, owner);
+  const booted = async (image: string): Promise<string> => {
+    const driver = await openAws({ region: "eu-west-1", ...owner, endpoint: stub.url });
+    return (await driver.ensureImage({ group: spec.id, image })).id.replace(/^.*:/, "");
+  };
+  deepEqual([await booted("image-2"), await booted("image-1")], ["2", "1"]);
+  owner.clusterTag = "cluster-1";
+  deepEqual([await booted("image-2"), await booted("image-1"), await booted("image-2")], ["3", "1", "3"]);
 });
