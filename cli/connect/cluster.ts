@@ -4,7 +4,7 @@ import type { CoreV1Event, KubeConfig } from "@kubernetes/client-node";
 import { caOf, connectKube, homeOf, type Kube, listThere } from "../../activities/kube/client.ts";
 import { AuthenticationV1Api } from "../../activities/kube/client_node.ts";
 import type { Resource } from "../../activities/kube/resources.ts";
-import { statusOf } from "../../activities/kube/status.ts";
+import { proxiedText, statusOf } from "../../activities/kube/status.ts";
 import { Refusal, Unreachable } from "../failure.ts";
 import { printable } from "../view/printable.ts";
 
@@ -160,7 +160,7 @@ const otherCluster = "if profiles are in a management cluster, give --management
 export function clusterFailure(server: string, error: unknown): unknown {
   const status = statusOf(error);
   if (status !== undefined) {
-    const text = `Failed to query Kubernetes at ${server}: HTTP ${status}, ${saidBy(error)}`;
+    const text = `Failed to query Kubernetes at ${server}: ${proxiedText(error) ?? `HTTP ${status}, ${saidBy(error)}`}`;
     return status === 429 || status >= 500 ? new Unreachable(text) : new Refusal(text);
   }
   const { name, type, message } = error as { name?: string; type?: string; message?: string };

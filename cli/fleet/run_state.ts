@@ -20,7 +20,7 @@ export interface RunState {
   /** The reason in the progress of the rollout; "" without progress. */
   reason: string;
   message: string;
-  /** Updated machines of the desired number: "3/10"; "" without progress. */
+  /** Updated and verified machines of the desired number: "3/10"; "" without progress. */
   updated: string;
   /** Number of the current wave, from 1, and of all waves: "2/3"; "" without waves. */
   wave: string;
@@ -43,7 +43,8 @@ export function stateOf(run: OpenRun, reply: Reply<Progress> | undefined): RunSt
     state: waitingFor({ phase: printable(String(phase), 40), reason, isPaused: paused === true }),
     reason,
     message: printable(String(said.message ?? "")),
-    updated: counts ? `${Number(counts.updated)}/${Number(counts.desired)}` : "",
+    // `updated` also counts machines that are held or still join, which no other view calls updated.
+    updated: counts ? `${Number(counts.updatedReady ?? counts.updated)}/${Number(counts.desired)}` : "",
     wave: Array.isArray(waves) && waves.length > 0 ? `${Number(wave)}/${waves.length}` : "",
     ...(Number.isNaN(at) ? {} : { since: at }),
   };

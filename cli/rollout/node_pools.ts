@@ -21,15 +21,15 @@ export async function readNodePoolObject(kube: Kube, pool: PoolRef): Promise<unk
 }
 
 /**
- * Returns all NodePools, in the shape of MachineDeployments; none if their CRD is not installed, or the user is not
- * allowed to list them.
+ * Returns all NodePools, in the shape of MachineDeployments; none if their CRD is not installed, and undefined if the
+ * user is not allowed to list them.
  */
 export async function listNodePools(
   kube: Kube,
   where: { namespace?: string; labelSelector?: string },
-): Promise<unknown[]> {
-  const found = await ifAllowed(ifFound(listAll(kube, nodePools, where)));
-  return (found ?? []).map(asPool).filter((each) => each !== undefined);
+): Promise<unknown[] | undefined> {
+  const found = await ifAllowed(ifFound(listAll(kube, nodePools, where)).then((items = []) => items));
+  return found?.map(asPool).filter((each) => each !== undefined);
 }
 
 /**

@@ -16,7 +16,7 @@ import { type Planned, plannedFor, plannedForFile, type PlanPlace } from "./plan
 import { plannedForNodePool } from "./planned_node_pool.ts";
 import { planUpgrade, upgradePlanData } from "./planned_upgrade.ts";
 import type { PoolRow } from "./pool_row.ts";
-import { chosenBy, noPools, readRows } from "./pools.ts";
+import { chosenBy, hiddenRefusal, noPools, readRows, readSelected } from "./pools.ts";
 import { tellFailure } from "./tell_failure.ts";
 import { z } from "zod";
 import { Metadata, readClusterObject } from "../../activities/kube/resources.ts";
@@ -55,15 +55,17 @@ export async function showPlan(terminal: Terminal, world: World, flags: PlanFlag
     return 0;
   }
   const chosen = chosenBy(flags, cluster, true);
-  const rows = await readRows(cluster, chosen);
+  const { rows, hidden } = await readSelected(cluster, chosen);
   if (chosen.kind === "one") {
     show(terminal, flags, await Promise.all(rows.map((row) => planOf(place, row))));
     return 0;
   }
   const { planned, code } = await plansOf(terminal, place, rows);
-  if (rows.length === 0 && isForPeople(flags)) terminal.err(`Nothing to plan: ${noPools(chosen)}\n`);
-  else show(terminal, flags, planned);
-  return code;
+  const refusal = hiddenRefusal("plan", hidden, chosen);
+  if (refusal) terminal.err(`${refusal.message}\n`);
+  if (rows.length > 0 || !isForPeople(flags)) show(terminal, flags, planned);
+  else if (!refusal) terminal.err(`Nothing to plan: ${noPools(chosen)}\n`);
+  return Math.max(code, refusal?.exitCode ?? 0);
 }
 
 /** Prints the plan of the Kubernetes upgrade that a NodeVersion requests. */

@@ -96,6 +96,7 @@ export const RolloutStatus = z.object({
   etcd: Etcd.nullish().catch(null),
   waves: list(Wave),
   underway: list(Underway),
+  skipped: list(z.string()),
   quarantine: list(Quarantined),
   conditions: list(Condition),
   history: list(HistoryEntry),

@@ -7,6 +7,7 @@ import type { Kube } from "../../activities/kube/client.ts";
 import type { PoolKind, PoolRef } from "../../workflows/contracts/mod.ts";
 import { ifAllowed, listAll, listReadable, type NamedCluster } from "../connect/cluster.ts";
 import { inCluster } from "../connect/cluster_name.ts";
+import { counted } from "../../workflows/policy/counted.ts";
 import { Refusal } from "../failure.ts";
 import { UsageError } from "../usage_error.ts";
 import { nearText } from "./near_names.ts";
@@ -79,7 +80,32 @@ function refOf(text: string, namespace: string): PoolRef {
 
 /** Returns the selected pools, sorted by namespace and name; throws Refusal for a name that does not exist. */
 export async function readRows(cluster: NamedCluster, chosen: Chosen): Promise<PoolRow[]> {
-  return chosen.kind === "one" ? [await readRow(cluster, chosen.pool)] : await readMany(cluster, chosen);
+  return (await readSelected(cluster, chosen)).rows;
+}
+
+/** The selected pools; `hidden` has those that are left out because the user may not list objects of their kind. */
+export interface Selected {
+  rows: PoolRow[];
+  hidden: PoolRef[];
+}
+
+/** Like `readRows`, for commands whose result must not seem to be about all pools while some of them are hidden. */
+export async function readSelected(cluster: NamedCluster, chosen: Chosen): Promise<Selected> {
+  if (chosen.kind === "one") return { rows: [await readRow(cluster, chosen.pool)], hidden: [] };
+  return await readMany(cluster, chosen);
+}
+
+/** Returns the failure of a command for the pools that its selection leaves out; undefined if it leaves out none. */
+export function hiddenRefusal(verb: string, hidden: readonly PoolRef[], chosen: Chosen): Refusal | undefined {
+  const [first, ...others] = hidden;
+  if (first === undefined) return undefined;
+  const kinds = [...new Set(hidden.map(({ kind }) => `${kind}s`))].sort().join(" and ");
+  const more = others.length > 0 ? ` and ${counted(others.length, "more pool")}` : "";
+  // A Rollout does not have the labels of its pool.
+  const remedy = chosen.kind === "many" && chosen.labelSelector !== undefined
+    ? `, so it is unknown whether the labels select ${others.length > 0 ? "them" : "it"}; get this permission`
+    : "; name each pool, or get this permission";
+  return new Refusal(`Failed to ${verb} "${poolName(first)}"${more}: you are not allowed to list ${kinds}${remedy}`);
 }
 
 /** Returns one pool; throws Refusal with similar names if it does not exist. */
@@ -101,7 +127,7 @@ function readPool(kube: Kube, pool: PoolRef): Promise<unknown> {
 async function readMany(
   { kube, name }: NamedCluster,
   where: { namespace?: string; labelSelector?: string },
-): Promise<PoolRow[]> {
+): Promise<Selected> {
   const { labelSelector: _, ...place } = where;
   const [deployments, reports] = await Promise.all([
     listAll(kube, machineDeployments, where),
@@ -111,10 +137,17 @@ async function readMany(
   const byKey = new Map((reports ?? []).map((one) => [keyOf(one), one]));
   const groups = hasGroups(where.namespace) ? await listGroups(kube, where.labelSelector) : [];
   const nodes = await listNodePools(kube, where);
-  const rows = [...deployments, ...groups, ...nodes].flatMap((one) => poolRow(one, byKey.get(keyOf(one)), name) ?? []);
-  return rows.sort((a, b) =>
-    a.pool.namespace.localeCompare(b.pool.namespace) || a.pool.name.localeCompare(b.pool.name)
-  );
+  const rows = [...deployments, ...groups ?? [], ...nodes ?? []]
+    .flatMap((one) => poolRow(one, byKey.get(keyOf(one)), name) ?? [])
+    .sort((a, b) => a.pool.namespace.localeCompare(b.pool.namespace) || a.pool.name.localeCompare(b.pool.name));
+  // The name of a Rollout shows the kind of its pool, also to users who may not list the pools of this kind.
+  const hidden = (reports ?? []).flatMap((one) => {
+    const [namespace = "", rollout = ""] = keyOf(one).split("/");
+    const pool = withKind({ namespace, name: rollout });
+    const isHidden = pool.kind === "ScalingGroup" ? !groups : pool.kind === "NodePool" && !nodes;
+    return isHidden ? [pool] : [];
+  });
+  return { rows, hidden };
 }
 
 /** Returns whether the pools of scaling groups are in the namespace; undefined is all namespaces. */

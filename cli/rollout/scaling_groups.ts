@@ -30,13 +30,13 @@ export async function readGroup(kube: Kube, pool: PoolRef): Promise<unknown> {
 }
 
 /**
- * Returns all ScalingGroups, in the shape of MachineDeployments; none if their CRD is not installed, or the user may
- * not list them.
+ * Returns all ScalingGroups, in the shape of MachineDeployments; none if their CRD is not installed, and undefined if
+ * the user may not list them.
  */
-export async function listGroups(kube: Kube, labelSelector: string | undefined): Promise<unknown[]> {
+export async function listGroups(kube: Kube, labelSelector: string | undefined): Promise<unknown[] | undefined> {
   const where = labelSelector === undefined ? {} : { labelSelector };
-  const found = await ifAllowed(ifFound(listAll(kube, scalingGroups, where)));
-  return (found ?? []).map(asPool).filter((each) => each !== undefined);
+  const found = await ifAllowed(ifFound(listAll(kube, scalingGroups, where)).then((items = []) => items));
+  return found?.map(asPool).filter((each) => each !== undefined);
 }
 
 // Only the fields that a row needs: an otherwise invalid group must not hide the others.

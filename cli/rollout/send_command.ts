@@ -12,7 +12,7 @@ import { checkHome } from "./check_home.ts";
 import type { ClusterFlags } from "./cluster_command.ts";
 import { findMachine, noMachine } from "./find_machine.ts";
 import type { PoolRow } from "./pool_row.ts";
-import { type Chosen, chosenBy, noPools, poolName, readRow, readRows } from "./pools.ts";
+import { type Chosen, chosenBy, hiddenRefusal, noPools, poolName, readRow, readSelected } from "./pools.ts";
 import { tellFailure } from "./tell_failure.ts";
 
 export interface SendFlags extends ClusterFlags {
@@ -31,7 +31,7 @@ const atOnce = 10;
 
 /**
  * Sends one command to every selected pool, and with --wait waits for its effect. Returns the highest exit code of all
- * pools, such as 1 if one of them refused.
+ * pools, such as 1 if one of them refused, or is left out because the user may not list its kind.
  */
 export async function sendCommand(
   terminal: Terminal,
@@ -42,9 +42,13 @@ export async function sendCommand(
   const cluster = await world.cluster();
   const chosen = chosenBy(flags, cluster, false);
   if (name === "approve") checkPlan(terminal, flags, chosen);
-  const rows = await readRows(cluster, chosen);
-  if (rows.length === 0) throw new Refusal(`Failed to ${name}: ${noPools(chosen)}`);
-  return await sendToAll(terminal, world, { name, flags, patience, rows, machine: undefined });
+  const { rows, hidden } = await readSelected(cluster, chosen);
+  const refusal = hiddenRefusal(name, hidden, chosen);
+  if (rows.length === 0) throw refusal ?? new Refusal(`Failed to ${name}: ${noPools(chosen)}`);
+  // The other pools get the command nevertheless: a pause of most pools is better than of none.
+  if (refusal) terminal.err(`${refusal.message}\n`);
+  const code = await sendToAll(terminal, world, { name, flags, patience, rows, machine: undefined });
+  return Math.max(code, refusal?.exitCode ?? 0);
 }
 
 /** Sends skip for one machine to the pool of that machine. */

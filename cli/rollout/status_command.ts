@@ -16,7 +16,7 @@ import { byUrgency, stateOf } from "../../activities/status/certificate_record.t
 import { kubernetesData, type KubernetesRow, readKubernetes } from "./kubernetes_status.ts";
 import { needVersion, readVersions, versionNamed, type VersionRow } from "./node_versions.ts";
 import { conditionOf, type PoolRow } from "./pool_row.ts";
-import { chosenBy, noPools, readRows } from "./pools.ts";
+import { chosenBy, hiddenRefusal, noPools, readRows, readSelected } from "./pools.ts";
 import type { Kube } from "../../activities/kube/client.ts";
 import { type NewMachinesHeldBy, newMachinesHeldBy } from "../../activities/kube/machine_deployment.ts";
 import { statusOf } from "../../activities/kube/status.ts";
@@ -37,7 +37,8 @@ export async function showStatus(terminal: Terminal, world: World, flags: Status
     return await showVersion(terminal, cluster, { version, output: flags.output, now: world.now() });
   }
   const chosen = chosenBy(flags, cluster, true);
-  const [rows, heldBy] = await Promise.all([readRows(cluster, chosen), heldNewcomers(cluster.kube)]);
+  const [{ rows, hidden }, heldBy] = await Promise.all([readSelected(cluster, chosen), heldNewcomers(cluster.kube)]);
+  const refusal = hiddenRefusal("show", hidden, chosen);
   const versions = chosen.kind === "one" ? [] : await readVersions(cluster, rows);
   const now = world.now();
   const many = {
@@ -46,12 +47,13 @@ export async function showStatus(terminal: Terminal, world: World, flags: Status
     ...(heldBy === undefined ? {} : { newMachinesHeldBy: heldBy }),
   };
   const data = asData(flags.output, chosen.kind === "one" ? rows.map(rowData)[0] : many);
+  if (refusal) terminal.err(`${refusal.message}\n`);
   if (data !== undefined) {
     terminal.out(data);
     return 0;
   }
   if (rows.length === 0) {
-    terminal.err(`Nothing to show: ${noPools(chosen)}\n`);
+    if (!refusal) terminal.err(`Nothing to show: ${noPools(chosen)}\n`);
     return 0;
   }
   const namespaces = flags.allNamespaces === true;

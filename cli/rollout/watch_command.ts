@@ -8,7 +8,7 @@ import { patienceOf } from "../view/durations.ts";
 import { type Frame, liveFrame, newsLine } from "../view/live_frame.ts";
 import { asStream } from "../view/output.ts";
 import { conditionOf, type PoolRow } from "./pool_row.ts";
-import { chosenBy, noPools, poolName, readRows } from "./pools.ts";
+import { chosenBy, hiddenRefusal, noPools, poolName, readSelected } from "./pools.ts";
 import { rowData, type StatusFlags } from "./status_command.ts";
 import { UsageError } from "../usage_error.ts";
 import { versionNamed, withTargets } from "./node_versions.ts";
@@ -19,8 +19,8 @@ import type { Engine } from "../connect/engine.ts";
 const lookMs = 1_000;
 
 /**
- * Returns exit code 0 when all selected pools are ready; throws Refusal when all rollouts have ended and one failed,
- * and TimedOut after --timeout.
+ * Returns exit code 0 when all selected pools are ready; throws Refusal when all rollouts have ended and one failed or
+ * could not be listed, and TimedOut after --timeout.
  */
 export async function watchStatus(terminal: Terminal, world: World, flags: StatusFlags): Promise<number> {
   const version = versionNamed(flags.pool);
@@ -33,11 +33,18 @@ export async function watchStatus(terminal: Terminal, world: World, flags: Statu
   const patience = patienceOf(flags);
   const cluster = await world.cluster();
   const chosen = chosenBy(flags, cluster, true);
-  const read = async (): Promise<PoolRow[]> => await withTargets(cluster, await readRows(cluster, chosen));
+  let hidden: PoolRef[] = [];
+  const read = async (): Promise<PoolRow[]> => {
+    const selected = await readSelected(cluster, chosen);
+    hidden = selected.hidden;
+    return await withTargets(cluster, selected.rows);
+  };
   const since = world.now();
   const display = displayOn(terminal, flags);
   let rows = await read();
-  if (rows.length === 0) throw new Refusal(`Failed to watch: ${noPools(chosen)}`);
+  if (rows.length === 0) {
+    throw hiddenRefusal("watch", hidden, chosen) ?? new Refusal(`Failed to watch: ${noPools(chosen)}`);
+  }
   const [first] = rows;
   const feed = rows.length === 1 && first ? new ProgressFeed(world, first.pool) : undefined;
   let trouble: string | undefined;
@@ -57,7 +64,10 @@ export async function watchStatus(terminal: Terminal, world: World, flags: Statu
       trouble = passingFailure(cluster.server, error).message;
     }
   }
-  return judged(rows);
+  const code = judged(rows);
+  const refusal = hiddenRefusal("watch", hidden, chosen);
+  if (refusal) throw refusal;
+  return code;
 }
 
 function beginningOf([row]: readonly PoolRow[]): number | undefined {

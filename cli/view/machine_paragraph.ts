@@ -118,9 +118,14 @@ function heldText(facts: MachineFacts, status: RolloutStatus): string[] {
 function quarantineText({ member, row }: MachineFacts, { quarantine }: RolloutStatus): string {
   const change = quarantine.find(({ templateHash }) => templateHash === member.templateHash);
   if (change === undefined) return "";
-  const until = `until the MachineDeployment changes or a user runs \`ostler retry ${row?.pool.name}\``;
+  const until = `until the MachineDeployment changes or a user runs ${commandOf("retry", row)}`;
   const quarantined = `Its change, revision ${change.revision}, is quarantined (${change.reason})`;
   return `${quarantined}, and no machine of this change starts ${until}.`;
+}
+
+// The namespace is part of the command, because another namespace can have a pool of the same name.
+function commandOf(verb: string, row: MachineFacts["row"]): string {
+  return `\`ostler ${verb}${row === undefined ? "" : ` -n ${row.pool.namespace} ${row.pool.name}`}\``;
 }
 
 // Returns why a machine that waits to start does not start now; "" if unknown.
@@ -128,9 +133,9 @@ function waitText({ row, now, progress }: MachineFacts, status: RolloutStatus): 
   const { paused, pausedBy, blockedReason, phase, message, underway, waves } = status;
   if (paused) {
     const why = pausedBy?.reason ? `: ${pausedBy.reason}` : "";
-    return `The rollout is paused by ${
-      pausedBy?.by || "an unknown user"
-    }${why}; \`ostler resume ${row?.pool.name}\` resumes it.`;
+    return `The rollout is paused by ${pausedBy?.by || "an unknown user"}${why}; ${
+      commandOf("resume", row)
+    } resumes it.`;
   }
   if (phase === "Halted") return `The rollout is halted until a user acts: ${message}.`;
   if (blockedReason !== "") {
@@ -182,13 +187,14 @@ function updatedText(facts: MachineFacts, { phase }: RolloutStatus): string[] {
 }
 
 function oldText(facts: MachineFacts, status: RolloutStatus): string[] {
-  const { member, progress, plan } = facts;
-  if (progress?.skipped.includes(member.id)) {
+  const { member, progress, plan, row } = facts;
+  if ((progress?.skipped ?? status.skipped).includes(member.id)) {
     return ["It has an old template and is not replaced, because a user ran skip.", "The next change replaces it."];
   }
   if (progress?.setAside.includes(member.id)) {
     return [
-      "It could not be drained and was set aside: it keeps running, cordoned, and uses budget until `ostler retry`.",
+      "It could not be drained and was set aside: it keeps running, cordoned, and uses budget until " +
+      `${commandOf("retry", row)}.`,
     ];
   }
   const ill = illText(facts);

@@ -71,7 +71,10 @@ const publicKey = /public-?keys?(\[\d+\])?$/i;
 const guarded = /^spec\.providerSpec\.|^metadata\.annotations/;
 const secretWord =
   /pass(word|wd|phrase)|secret|token|credential|private|auth|kubeconfig|cert|user-?name|service-?account|user-?data|cloud-?config|(^|[^a-z])keys?($|[^a-z])|(access|api|account|ssh|encryption|secret)-?key/i;
-const secretValue = /-----BEGIN|eyJ[\w-]+\.|\b[a-z0-9]{6}\.[a-z0-9]{16}\b|:\/\/[^/\s:@]*:[^/\s@]+@/;
+// A password in a URL can contain "/" and "@"; the @ of an image's digest follows no login. Without the bounds, a long
+// word would be scanned from each "eyJ" and "://" in it.
+const secretValue =
+  /-----BEGIN|eyJ(?:[\w-]{16}|[\w-]+\.)|\b[a-z0-9]{6}\.[a-z0-9]{16}\b|:\/\/(?:[^/\s:@]*:\S{0,1024}|[^/\s:@]+)@(?!sha\d+:)/;
 
 /** Returns whether a field may hold a credential; hides too much rather than too little, because providers differ. */
 function isSecret(path: string, value: string): boolean {

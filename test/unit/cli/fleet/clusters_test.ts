@@ -12,7 +12,7 @@ function fleet(clusters: Record<string, FakeCluster>): FakeFleet {
 const halted = { phase: "Halted", reason: "Quarantined", message: "it is held", since: "2026-11-21T01:00:00Z" };
 const awaiting = {
   ...{ phase: "Rolling", reason: "AwaitingApproval", since: "2026-11-21T02:50:00Z" },
-  ...{ counts: { updated: 3, desired: 10 }, wave: 2, waves: [{}, {}, {}] },
+  ...{ counts: { updated: 10, updatedReady: 3, desired: 10 }, wave: 2, waves: [{}, {}, {}] },
 };
 
 function twoClusters(): FakeFleet {

@@ -102,7 +102,7 @@ Deno.test("explain: shows what a held machine waits for: pause, block, soak, bud
   const pausedBy = { by: "ada", reason: "lunch", since: start };
   assert.match(
     await explained(world(rollingStatus({ paused: true, pausedBy }), held)),
-    /paused by ada: lunch; `ostler resume pool`/,
+    /paused by ada: lunch; `ostler resume -n fleet pool`/,
   );
   const blocked = { ...condition("Blocked", "True"), message: "outside its windows" };
   const outside = rollingStatus({ blockedReason: "OutsideWindow", conditions: [blocked] });
@@ -128,7 +128,7 @@ Deno.test("explain: shows that a machine's change is quarantined, and for a held
   const text = await explained(world(rollingStatus({ phase: "Halted", quarantine }), held));
   assert.match(
     text,
-    /It is held and does not boot\. Its change, revision 2, is quarantined \(2 failed\).* `ostler retry pool`\./,
+    /It is held and does not boot\. Its change, revision 2, is quarantined \(2 failed\).* `ostler retry -n fleet pool`\./,
   );
   const failed = await explained(world(rollingStatus({ quarantine, underway: [] }), { hash: "hash-2", status: {} }));
   assert.match(failed, /has an instance that is booting, and no node yet\. Its change, revision 2, is quarantined/);
@@ -169,6 +169,11 @@ Deno.test("explain: shows that a user skipped the machine, or that it was set as
   assert.match(await explained(made), /is not replaced, because a user ran skip\./);
   made.progress = { skipped: [], setAside: ["m-1"] } as never;
   assert.match(await explained(made), /could not be drained and was set aside/);
+});
+
+Deno.test("explain: shows that a user skipped the machine also while Temporal is unreachable", async () => {
+  const made = world(rollingStatus({ underway: [], skipped: ["m-1"] }));
+  assert.match(await explained(made), /is not replaced, because a user ran skip\./);
 });
 
 Deno.test("explain: shows whether Ostler keeps a deleted machine running, or machine-controller removes it", async () => {

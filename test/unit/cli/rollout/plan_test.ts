@@ -222,3 +222,14 @@ Deno.test("ostler plan -f: computes maxSurge from the replicas of the existing p
   assert.deepEqual(whole, await seconds(3, 3));
   assert.notDeepEqual(whole, await seconds(1, 3));
 });
+
+Deno.test("ostler diff: exits with 2 for a scaling group or NodePool, which have no template, and names the command that shows their change", async () => {
+  const made = world();
+  made.kube.put("scalinggroups", { metadata: { name: "workers" }, spec: { nodeImage: "v", role: "Worker" } });
+  made.kube.put("nodepools", { metadata: { namespace: "fleet", name: "edge" }, spec: {} });
+  for (const [pool, object] of [["sg/workers", 'ScalingGroup "workers"'], ["nodepool/edge", 'NodePool "fleet/edge"']]) {
+    const { code, out, err } = await made.run(["diff", `${pool}`]);
+    assert.deepEqual([code, out], [2, ""]);
+    assert.match(err, new RegExp(`^Failed to compare ${object}: .*\`ostler plan -n .*\` shows `));
+  }
+});

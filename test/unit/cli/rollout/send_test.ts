@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { Refusal, TimedOut, Unreachable } from "../../../../cli/failure.ts";
+import { answer } from "../../../support/fake_kube.ts";
 import { machine } from "../../../support/machine_objects.ts";
 import { condition, FakeWorld, namesOf, readyStatus, rollingStatus, start } from "../../../support/fake_world.ts";
 
@@ -314,3 +315,30 @@ Deno.test("ostler retry: --wait waits for the rollout that the retry of a rolled
   assert.deepEqual([code, made.time], [0, start + 3_000]);
   assert.match(out, /^fleet\/pool: .*(?:[Rr]eady|Converged)/m);
 });
+
+for (
+  const [plural, hidden, kinds] of [["scalinggroups", "scaling-group.workers", "ScalingGroups"], [
+    "nodepools",
+    "node-pool.edge",
+    "NodePools",
+  ]] as const
+) {
+  Deno.test(`ostler pause -A: reaches the other pools, and exits with 1 when pools are left out because the user may not list ${kinds}`, async () => {
+    const made = world();
+    made.kube.put("rollouts", { metadata: { namespace: "kube-system", name: hidden }, status: rollingStatus() });
+    made.kube.onRequest = (request) => {
+      if (request.startsWith(`list ${plural}`)) throw answer(403, "Forbidden");
+    };
+    const { code, err } = await made.run(["pause", "-A"]);
+    assert.deepEqual([code, namesOf(made.sent)], [1, [["pause", "pool"]]]);
+    assert.equal(
+      err,
+      `Failed to pause "kube-system/${hidden}": you are not allowed to list ${kinds}; name each pool, or get this ` +
+        "permission\n",
+    );
+    const selected = await made.run(["pause", "-A", "-l", "a=b"]);
+    assert.equal(selected.code, 1);
+    assert.match(selected.err, /, so it is unknown whether the labels select it; get this permission\n$/);
+    assert.equal((await made.run(["pause", "-n", "fleet", "--all"])).code, 0);
+  });
+}

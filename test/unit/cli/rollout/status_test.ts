@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { condition, FakeWorld, readyStatus, rollingStatus, start } from "../../../support/fake_world.ts";
+import { ApiException } from "../../../../activities/kube/client_node.ts";
 import { answer } from "../../../support/fake_kube.ts";
 
 function world(): FakeWorld {
@@ -182,7 +183,16 @@ Deno.test("ostler status: exits with 4 when the API server is unreachable, and w
   const refused = await made.run(["status"]);
   assert.equal(refused.code, 1);
   assert.match(refused.err, /^Failed to query Kubernetes at https:\/\/kube.test: HTTP 403, ada cannot list/);
-  assert.equal(made.closed, 2);
+  made.kube.onRequest = () => {
+    throw new ApiException(404, "Not Found", "<html>no such host</html>", {});
+  };
+  const proxied = await made.run(["status"]);
+  assert.deepEqual([proxied.code, proxied.err], [
+    4,
+    "Failed to query Kubernetes at https://kube.test: HTTP 404, but not from the API server; check the proxy or load " +
+    "balancer before it\n",
+  ]);
+  assert.equal(made.closed, 3);
 });
 
 Deno.test('ostler status: lists each pool as "no rollout" when the Rollout CRD is not installed', async () => {

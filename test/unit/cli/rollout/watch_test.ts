@@ -219,3 +219,20 @@ Deno.test("ostler status -w: uses only the Rollout of a scaling group if the Nod
   };
   assert.equal((await world.run(["status", "-w", "sg/workers"])).code, 0);
 });
+
+Deno.test("ostler status -A: shows that pools are left out because the user may not list their kind, and -w then exits with 1", async () => {
+  const made = new FakeWorld();
+  made.putPool(readyStatus());
+  const metadata = { namespace: "kube-system", name: "scaling-group.workers" };
+  made.kube.put("rollouts", { metadata, status: rollingStatus({ phase: "Halted" }) });
+  made.kube.onRequest = (request) => {
+    if (request.startsWith("list scalinggroups")) throw answer(403, "Forbidden");
+  };
+  const told = /"kube-system\/scaling-group\.workers": you are not allowed to list ScalingGroups; /;
+  const watched = await made.run(["status", "-A", "-w"]);
+  assert.equal(watched.code, 1);
+  assert.match(watched.err, told);
+  const shown = await made.run(["status", "-A"]);
+  assert.equal(shown.code, 0);
+  assert.match(shown.err, told);
+});

@@ -23,10 +23,16 @@ Deno.test("templateChanges: hides possible credentials, by path or by content", 
   const secrets = {
     ...{ token: "t0p", accessKeyId: "AKIA", secretAccessKey: "s3cr3t", password: { value: "pw" }, username: "root" },
     ...{ auth: { kubeconfig: { value: "kc" } }, serviceAccount: "json", userData: "ud", url: "https://me:pw@host" },
-    ...{ note: "-----BEGIN PRIVATE KEY-----", jwt: "eyJabc.def", "public.auth": { password: "pw" } },
+    ...{ proxy: "http://me:p/w@host:3128", mirror: "https://t0k@host", img: "docker://me:p/w@host/os@sha256:ab" },
+    ...{
+      note: "-----BEGIN PRIVATE KEY-----",
+      jwt: "eyJabc.def",
+      long: `eyJ${"a".repeat(5_000)}.b`,
+      "public.auth": { password: "pw" },
+    },
   };
   const changes = templateChanges(template({}), template(secrets));
-  assert.equal(changes.length, 12);
+  assert.equal(changes.length, 16);
   for (const { path, after } of changes) assert.equal(after, "<hidden>", path);
 });
 
@@ -40,6 +46,18 @@ Deno.test("templateChanges: shows public keys, taints, and references to Secrets
     ...["token", "cloud", "ns"],
     ...["ssh-ed25519 AAAA", "gpu"],
   ]);
+});
+
+Deno.test("templateChanges: shows images by digest, which are no credentials", () => {
+  for (const image of ["docker://os@sha256:ab", "docker://host:5000/os@sha256:ab", "host:5000/os:1@sha512:ab"]) {
+    assert.equal(templateChanges(template({}), template({ image }))[0]?.after, image);
+  }
+});
+
+Deno.test("templateChanges: reads long texts of hostile templates fast", () => {
+  const began = performance.now();
+  for (const part of ["://:", "eyJ"]) templateChanges(template({}), template({ note: part.repeat(50_000) }));
+  assert.ok(performance.now() - began < 4_000);
 });
 
 Deno.test("templateChanges: ignores what machine-controller adds to its MachineSets", () => {
