@@ -5,7 +5,7 @@
 import type { KubeConfig } from "@kubernetes/client-node";
 import type { Logger } from "@temporalio/common";
 import { CoreV1Api } from "../activities/kube/client_node.ts";
-import { statusOf } from "../activities/kube/status.ts";
+import { proxiedText, statusOf } from "../activities/kube/status.ts";
 import type { Config } from "./config.ts";
 
 export interface ClusterIdentity {
@@ -51,7 +51,7 @@ function unreachable(kubeConfig: KubeConfig, error: unknown): Error {
   const { message, cause } = error as Error;
   const why = statusOf(error) === undefined
     ? (cause as Error | undefined)?.message ?? message
-    : `HTTP ${statusOf(error)}`;
+    : proxiedText(error) ?? `HTTP ${statusOf(error)}`;
   const server = kubeConfig.getCurrentCluster()?.server ?? "";
   return new Error(`Failed to identify the cluster of the pools at ${server}: ${why}`, { cause: error });
 }

@@ -1,7 +1,8 @@
 /**
  * Serves the FleetLock protocol (zincati, "FleetLock protocol"): a node that updates itself requests a lock before its
  * reboot, and releases the lock afterwards. Requests are recorded on the Node; the run of its pool grants the lock when
- * its policy allows another node and the node is drained. The server has no state: each worker answers all requests.
+ * its policy allows another node and the node is drained. Each worker answers all requests, because the Node has all
+ * that they need.
  */
 import type { Logger } from "@temporalio/common";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -25,6 +26,12 @@ export interface FleetLock {
 const usualPatience = { wait: 25 * 60_000, look: 2_000 };
 const largest = 4096;
 
+/**
+ * Ends the wait of a node's request, by node. Only one request of a node waits, because a compromised node could
+ * otherwise fill the memory of the worker.
+ */
+type Waiting = Map<string, AbortController>;
+
 const Body = z.strictObject({
   client_params: z.strictObject({
     id: z.string().regex(/^[0-9a-fA-F-]{32,36}$/),
@@ -32,14 +39,17 @@ const Body = z.strictObject({
   }),
 });
 
+type Serving = FleetLock & { waiting: Waiting };
+
 /** The answer to a client: 200 without a body, or an error with its kind and a sentence. */
 type Answer = { code: 200 } | { code: number; kind: string; value: string };
 
 /** Listens for requests of nodes; returns undefined if disabled. */
 export function serveFleetLock(deps: FleetLock): Server | undefined {
   if (deps.port === 0) return undefined;
+  const serving: Serving = { ...deps, waiting: new Map() };
   const server = createServer((request, response) => {
-    void answer(deps, request, response).catch((error: unknown) => {
+    void answer(serving, request, response).catch((error: unknown) => {
       deps.log.warn("Failed to answer a FleetLock request; the node retries", { error });
       send(response, { code: 500, kind: "failed_lock", value: "the cluster could not be reached" });
     });
@@ -48,13 +58,13 @@ export function serveFleetLock(deps: FleetLock): Server | undefined {
   return server.listen(deps.port, deps.host);
 }
 
-async function answer(deps: FleetLock, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(deps: Serving, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const said = await judged(deps, request, response);
   deps.count?.(said.code === 200 ? "granted" : "kind" in said ? said.kind : "failed");
   send(response, said);
 }
 
-async function judged(deps: FleetLock, request: IncomingMessage, response: ServerResponse): Promise<Answer> {
+async function judged(deps: Serving, request: IncomingMessage, response: ServerResponse): Promise<Answer> {
   const { method, url = "", headers } = request;
   const verb = /^\/v1\/(pre-reboot|steady-state)$/.exec(url)?.[1];
   if (!verb) {
@@ -72,13 +82,24 @@ async function judged(deps: FleetLock, request: IncomingMessage, response: Serve
 }
 
 /**
- * Waits until the lock is granted; a client that disconnects keeps its place in the queue, which is recorded on the
- * Node.
+ * Waits until the lock is granted, or until a newer request of the node waits instead. A client that disconnects keeps
+ * its place in the queue, which is recorded on the Node.
  */
-async function granted(
-  { locks, patience = usualPatience }: FleetLock,
+async function granted(deps: Serving, node: string, response: ServerResponse): Promise<Answer> {
+  const own = new AbortController();
+  deps.waiting.get(node)?.abort();
+  deps.waiting.set(node, own);
+  try {
+    return await waited(deps, node, { response, signal: own.signal });
+  } finally {
+    if (deps.waiting.get(node) === own) deps.waiting.delete(node);
+  }
+}
+
+async function waited(
+  { locks, patience = usualPatience }: Serving,
   node: string,
-  response: ServerResponse,
+  { response, signal }: { response: ServerResponse; signal: AbortSignal },
 ): Promise<Answer> {
   const end = Date.now() + patience.wait;
   for (;;) {
@@ -87,10 +108,14 @@ async function granted(
       return { code: 409, kind: "failed_lock", value: "the request was withdrawn, or the Node was deleted" };
     }
     if (state === "Granted") return { code: 200 };
+    if (signal.aborted) {
+      return { code: 409, kind: "failed_lock", value: "a newer request of this node waits; the node stays queued" };
+    }
     if (Date.now() >= end || response.destroyed) {
       return { code: 409, kind: "failed_lock", value: "no slot is free yet; the request stays queued, retry later" };
     }
-    await pause(Math.min(patience.look, Math.max(1, end - Date.now())));
+    const left = Math.min(patience.look, Math.max(1, end - Date.now()));
+    await pause(left, undefined, { signal }).catch(() => undefined); // rejects when a newer request waits
   }
 }
 

@@ -1,6 +1,7 @@
 /** The FleetLock protocol, with requests in its format. */
 import { deepEqual, equal, match, ok } from "node:assert/strict";
 import type { AddressInfo } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 import { rebootLocks } from "../../../activities/backends/registry.ts";
 import { clientIdOf } from "../../../activities/backends/node_pool/fleet_lock.ts";
 import { lockOf } from "../../../activities/backends/node_pool/lock.ts";
@@ -85,6 +86,17 @@ Deno.test("FleetLock: records a node that requests the lock, and answers 200 as 
     deepEqual([await ask("pre-reboot", client), await ask("pre-reboot", client)], [{ code: 200 }, { code: 200 }]);
     equal(lockNow(kube)?.asked, asked);
   }));
+
+Deno.test("FleetLock: answers a waiting request of a node as soon as a newer one of the same node waits, so that a node occupies only one", () =>
+  serving(async ({ kube, ask }) => {
+    const first = ask("pre-reboot", client);
+    while (lockNow(kube) === undefined) await pause(5);
+    await pause(50); // the first request waits
+    const second = ask("pre-reboot", client);
+    deepEqual(await Promise.race([first, pause(1_000)]), { code: 409, kind: "failed_lock" });
+    grant(kube);
+    deepEqual(await second, { code: 200 });
+  }, 2_000));
 
 Deno.test("FleetLock: releases the lock of a node, and answers 200 also when the node holds no lock", () =>
   serving(async ({ kube, ask }) => {
