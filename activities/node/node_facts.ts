@@ -117,7 +117,7 @@ const skewMs = 60_000;
  */
 function sinceOf(condition: V1NodeCondition, metadata: V1Node["metadata"], created: number): number {
   const since = timeOf(condition.lastTransitionTime, created);
-  if (condition.lastTransitionTime === undefined || condition.lastHeartbeatTime === undefined) return since;
+  if (!condition.lastTransitionTime || !condition.lastHeartbeatTime) return since;
   const writer = metadata?.managedFields?.find((each) => isWriterOf(condition.type, each));
   const heartbeat = timeOf(condition.lastHeartbeatTime, 0);
   const behind = timeOf(writer?.time, heartbeat) - heartbeat;
@@ -130,7 +130,7 @@ function isWriterOf(type: string, { fieldsV1 }: V1ManagedFieldsEntry): boolean {
   return "f:lastHeartbeatTime" in fields && "f:status" in fields;
 }
 
-// The client's own calls deliver a Date, a watch delivers a text.
-function timeOf(time: Date | string | undefined, otherwise: number): number {
-  return time === undefined ? otherwise : new Date(time).getTime();
+// The client's own calls deliver a Date, a watch delivers a text, and for a missing time of a condition null.
+function timeOf(time: Date | string | null | undefined, otherwise: number): number {
+  return time ? new Date(time).getTime() : otherwise;
 }

@@ -9,7 +9,7 @@ const readyKey = 'k:{"type":"Ready"}';
 interface Case {
   /** Times by the clock of the node. */
   transition: string;
-  beat: string;
+  beat: string | null;
   /** The manager that wrote the status of the condition; the kubelet wrote the heartbeat. */
   by?: "kubelet" | "kube-controller-manager";
 }
@@ -43,4 +43,8 @@ Deno.test("factsOf: keeps the time of a transition that the cluster wrote, or th
   const by = "kube-controller-manager";
   equal(sinceOf({ transition, beat: "2026-01-01T07:01:00Z", by }), "2026-01-01T11:00:00.000Z");
   equal(sinceOf({ transition, beat: "2026-01-01T11:59:30Z" }), "2026-01-01T11:00:00.000Z");
+});
+
+Deno.test("factsOf: keeps the time of a transition without a heartbeat, which the API server returns as null", () => {
+  equal(sinceOf({ transition: "2026-01-01T11:00:00Z", beat: null }), "2026-01-01T11:00:00.000Z");
 });
