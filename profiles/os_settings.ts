@@ -52,11 +52,8 @@ export function osSettings({ operatingSystem, operatingSystemSpec }: ProviderCon
   return Object.fromEntries(systems);
 }
 
-const jsonNames = new Map(
-  Object.values(known).flatMap(({ fields }) => Object.keys(fields)).map((
-    field,
-  ) => [field.toLowerCase(), jsonName(field)]),
-);
+const fieldNames = Object.values(known).flatMap(({ fields }) => Object.keys(fields));
+const jsonNames = new Map(fieldNames.map((field) => [field.toLowerCase(), jsonName(field)]));
 
 /**
  * Returns the name that machine-controller's documentation gives to a key of `operatingSystemSpec`, because Go matches

@@ -120,6 +120,8 @@ function sinceOf(condition: V1NodeCondition, metadata: V1Node["metadata"], creat
   if (!condition.lastTransitionTime || !condition.lastHeartbeatTime) return since;
   const writer = metadata?.managedFields?.find((each) => isWriterOf(condition.type, each));
   const heartbeat = timeOf(condition.lastHeartbeatTime, 0);
+  // kube-controller-manager gives a condition that no kubelet ever wrote the creation time of the Node as its heartbeat.
+  if (heartbeat < since) return since;
   const behind = timeOf(writer?.time, heartbeat) - heartbeat;
   return Math.abs(behind) > skewMs ? since + behind : since;
 }

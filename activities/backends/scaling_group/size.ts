@@ -40,7 +40,10 @@ function orderedAbove({ instances, records: { orders, removals } }: Pick<Seen, "
   });
 }
 
-/** Clocks of clouds and workers differ by less than this (ms). */
+/**
+ * Milliseconds by which a machine may be older than an order and still count as created after it, because clocks differ.
+ * A larger value could count a machine that an autoscaler added before, and then a serving machine would be drained.
+ */
 const slackMs = 60_000;
 
 /**

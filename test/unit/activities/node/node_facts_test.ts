@@ -48,3 +48,7 @@ Deno.test("factsOf: keeps the time of a transition that the cluster wrote, or th
 Deno.test("factsOf: keeps the time of a transition without a heartbeat, which the API server returns as null", () => {
   equal(sinceOf({ transition: "2026-01-01T11:00:00Z", beat: null }), "2026-01-01T11:00:00.000Z");
 });
+
+Deno.test("factsOf: keeps the time of a transition that is newer than the heartbeat, as for a kubelet that never reported", () => {
+  equal(sinceOf({ transition: "2026-01-01T11:05:00Z", beat: "2026-01-01T11:00:00Z" }), "2026-01-01T11:05:00.000Z");
+});
