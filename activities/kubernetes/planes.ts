@@ -6,7 +6,7 @@ import type { NodeVersion } from "../kube/update_kinds.ts";
 import { isOwnHold } from "../node/holder.ts";
 import { same } from "../node_version/classify.ts";
 import type { GroupNode } from "../node_version/group_nodes.ts";
-import { holderOfUpgrade } from "../pool/upgraded_nodes.ts";
+import { holderOfUpgrade, isSlotOf } from "../pool/upgraded_nodes.ts";
 import { type Part, readParts } from "./static_pods.ts";
 import { compareVersions, oldestOf, plainStart, plainVersion } from "./versions.ts";
 
@@ -26,7 +26,10 @@ interface PlaneSources {
   seats: ReadonlyMap<string, { group: string; machine: string }>;
   /** The static pods of a control plane, by the name of its node. */
   parts: ReadonlyMap<string, readonly Part[]>;
-  /** The machines for which the upgrade, or the renewal of certificates, has slots of the shared budget. */
+  /**
+   * The machines for which the upgrade, or the renewal of certificates, has slots of the shared budget, as the keys of
+   * the slots name them (`isSlotOf`).
+   */
   slots: readonly string[];
   /** Returns whether the etcd member of a node leads. */
   leads: (node: GroupNode) => boolean;
@@ -47,7 +50,7 @@ export function planesOf(
       isAnnounced: components !== "" && same(node.components, components),
       // Absent otherwise, because recorded histories have surveys without this field.
       ...(node.components === "" ? { isUnannotated: true } : {}),
-      ...{ isUnderWay: slots.includes(seat.machine), isCordoned: isCordoned(object, node) },
+      ...{ isUnderWay: slots.some((slot) => isSlotOf(slot, seat.machine)), isCordoned: isCordoned(object, node) },
     };
   });
   return { controlPlanes, workers: workersOf(nodes) };

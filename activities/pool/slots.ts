@@ -9,7 +9,7 @@ import { unavailable } from "../failures.ts";
 import { asMergePatch, type Kube, sharedNamespace } from "../kube/client.ts";
 import { readObject, rollouts } from "../kube/resources.ts";
 import { attempting, ifFound, statusOf } from "../kube/status.ts";
-import { upgradeIn } from "./upgraded_nodes.ts";
+import { isSlotOf, shortOf, upgradeIn } from "./upgraded_nodes.ts";
 import { aheadOf, annotationOf, isPlaceNews, placeOf, queueAnnotation, queueIn, queueKeyOf } from "./slot_queue.ts";
 
 export interface BudgetKeeper {
@@ -22,6 +22,8 @@ type Ledger = BudgetKeeper & { of: BudgetName };
 const nameOf: Record<BudgetName, string> = { Pools: "ostler-budget", ControlPlanes: "ostler-control-planes" };
 /** Separator of the parts of a key: Kubernetes allows it in keys, but not in names. */
 const separator = "_";
+/** Maximum length of a key of a ConfigMap. */
+const longestKey = 253;
 /** Number of conflicts after which the retry is left to the next attempt of the activity. */
 const tries = 5;
 /** Maximum number of holders that a message names. */
@@ -105,7 +107,10 @@ function isAbout(time: string | undefined, end: string): boolean {
   return Math.abs(Date.parse(end) - Date.parse(time ?? "")) < renewalMs;
 }
 
-/** A slot of an upgrade: the machine or node, and its end (epoch ms; 0 for an invalid time). */
+/**
+ * A slot of an upgrade: the machine or node as its key names it (`isSlotOf`), and its end (epoch ms; 0 for an invalid
+ * time).
+ */
 interface UpgradeSlot {
   machine: string;
   until: number;
@@ -121,7 +126,10 @@ export async function readUpgradeSlots({ kube, profileNamespace }: BudgetKeeper)
   });
 }
 
-/** Returns the machines for which the pool has slots, including ended slots that the ConfigMap still contains. */
+/**
+ * Returns the machines for which the pool has slots, as the keys name them (`isSlotOf`), including ended slots that the
+ * ConfigMap still contains.
+ */
 export async function readSlotsOf(
   { kube, profileNamespace }: BudgetKeeper,
   { pool, of = "Pools" }: { pool: PoolRef; of?: BudgetName },
@@ -220,7 +228,9 @@ async function isAtRest(kube: Kube, pool: PoolRef): Promise<boolean> {
 
 function keyOf({ cluster, namespace, name }: PoolRef, machine: string): string {
   const place = [namespace, name, machine];
-  return (cluster === undefined ? place : [cluster, ...place]).join(separator);
+  const key = (cluster === undefined ? place : [cluster, ...place]).join(separator);
+  // The pool's name stays whole, because the slots of a pool are found by it.
+  return key.length <= longestKey ? key : [namespace, name, shortOf(machine)].join(separator);
 }
 
 /**
@@ -230,7 +240,7 @@ function keyOf({ cluster, namespace, name }: PoolRef, machine: string): string {
 function isOf(pool: PoolRef, key: string, machine?: string): boolean {
   const parts = partsOf(key);
   const isPool = parts.namespace === pool.namespace && parts.name === pool.name;
-  return isPool && (machine === undefined || parts.machine === machine);
+  return isPool && (machine === undefined || isSlotOf(parts.machine, machine));
 }
 
 function partsOf(key: string): { namespace: string; name: string; machine: string } {

@@ -2,6 +2,7 @@
  * Keeps machines of control planes unchanged while an upgrade of Kubernetes or a renewal of certificates has a slot of
  * the shared budget for them.
  */
+import { createHash } from "node:crypto";
 import type { ClusterObject, Member, PoolRef } from "../../workflows/contracts/mod.ts";
 
 const namespace = "kube-system";
@@ -29,9 +30,19 @@ export function upgradeIn(pool: Pick<PoolRef, "namespace" | "name">): string | u
   return own !== undefined && pool.namespace === namespace ? pool.name.slice(own.length) : undefined;
 }
 
+/** Returns the hash that stands for a machine in a slot's key that would be too long with the machine's name. */
+export function shortOf(machine: string): string {
+  return createHash("sha256").update(machine).digest("hex").slice(0, 32);
+}
+
+/** Returns whether a slot whose key has `inKey` in the place of the machine is the slot of `machine`. */
+export function isSlotOf(inKey: string, machine: string): boolean {
+  return inKey === machine || inKey === shortOf(machine);
+}
+
 /** Returns whether one of these slots is for the machine, by its own name or that of its node. */
 export function isUnderWay({ id, node }: Pick<Member, "id" | "node">, slots: readonly { machine: string }[]): boolean {
-  return slots.some(({ machine }) => machine === id || machine === node);
+  return slots.some(({ machine }) => isSlotOf(machine, id) || (node !== undefined && isSlotOf(machine, node)));
 }
 
 /**

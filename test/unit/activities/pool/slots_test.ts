@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
-import { holderOfRenewal, holderOfUpgrade } from "../../../../activities/pool/upgraded_nodes.ts";
-import { ensureSlotsKept, ensureSlotTaken, readUpgradeSlots } from "../../../../activities/pool/slots.ts";
+import { holderOfRenewal, holderOfUpgrade, isSlotOf, isUnderWay } from "../../../../activities/pool/upgraded_nodes.ts";
+import { ensureSlotsKept, ensureSlotTaken, readSlotsOf, readUpgradeSlots } from "../../../../activities/pool/slots.ts";
 import { FakeKube } from "../../../support/fake_kube.ts";
 import { pool } from "../../../support/machine_objects.ts";
 import type { PoolRef, Urgency } from "../../../../workflows/contracts/mod.ts";
@@ -118,6 +118,37 @@ Deno.test("slots: have the name of the cluster if it has one; a slot without a c
   });
   await ensureSlotsKept(keeper(kube), { pool: named, machines: ["b"] });
   deepEqual(held(kube), ["north_fleet_pool_b"]);
+});
+
+Deno.test("slots: a pool and machines whose names together are too long for a key have slots like all others", async () => {
+  const kube = new FakeKube();
+  const name = `scaling-group.${"g".repeat(180)}`;
+  const long: PoolRef = { kind: "ScalingGroup", cluster: "north", namespace: "kube-system", name };
+  const [first, second] = ["a", "b"].map((machine) => `${name}-${machine}`);
+  ok(first && second);
+  for (let nth = 0; nth < 2; nth++) equal((await take(kube, first, { of: long })).taken, true);
+  equal((await take(kube, second, { of: long })).taken, true);
+  equal(held(kube).length, 2);
+  ok(held(kube).every((key) => key.length <= 253));
+  await ensureSlotsKept(keeper(kube), { pool: long, machines: [first] });
+  equal(held(kube).length, 1);
+  equal((await take(kube, first, { of: long, limit: 1 })).taken, true);
+  equal((await take(kube, second, { of: long, limit: 1 })).taken, false);
+  await release(kube, long);
+  deepEqual(held(kube), []);
+});
+
+Deno.test("slots: a machine with a long name is kept while the upgrade of a long NodeVersion has its slot", async () => {
+  const kube = new FakeKube();
+  const [node, other] = ["a", "b"].map((each) => `${each}${"n".repeat(200)}`);
+  ok(node && other);
+  const of = holderOfUpgrade({ name: "v".repeat(60) });
+  const slot = { pool: of, machine: node, limit: 1, of: "ControlPlanes" } as const;
+  await ensureSlotTaken(keeper(kube), { ...slot, until: Date.now() + hour });
+  const slots = await readUpgradeSlots(keeper(kube));
+  deepEqual([node, other].map((id) => isUnderWay({ id }, slots)), [true, false]);
+  const read = await readSlotsOf(keeper(kube), { pool: of, of: "ControlPlanes" });
+  deepEqual([node, other].map((machine) => read.some((slot) => isSlotOf(slot, machine))), [true, false]);
 });
 
 Deno.test("slots: a pool keeps and releases the slots that it took under a previous name of its cluster", async () => {
