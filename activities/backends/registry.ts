@@ -82,7 +82,7 @@ export function watchAll(
   };
   return {
     keys: () => [...complete.values()].flatMap((each) => each.keys()),
-    find: (key) => firstIn([...complete.values()], key),
+    find: (key) => firstIn(complete, key),
     missing: () => [...sources.keys()].filter((kind) => !complete.has(kind)) as PoolKind[],
     start: async () => {
       const begun = [...sources].map(([kind, source]) => begin(kind, source));
@@ -94,9 +94,15 @@ export function watchAll(
   };
 }
 
-function firstIn(sources: readonly PoolSource[], key: string): PoolFacts | undefined {
-  for (const each of sources) {
-    const found = each.find(key);
+/**
+ * MachineDeployments are asked last: a user can give one the name of the Rollout of another pool, which must not hide
+ * that pool.
+ */
+const inOrder: readonly PoolKind[] = ["ScalingGroup", "NodePool", "MachineDeployment"];
+
+function firstIn(sources: ReadonlyMap<string, PoolSource>, key: string): PoolFacts | undefined {
+  for (const kind of inOrder) {
+    const found = sources.get(kind)?.find(key);
     if (found) return found;
   }
   return undefined;

@@ -22,6 +22,7 @@ import {
   type Verdict,
 } from "./admission_review.ts";
 import { z } from "zod";
+import { groupOfPool, nodePoolOf } from "../../workflows/commands/start_options.ts";
 
 interface MachineDeploymentAdmission {
   /** Default namespace of profiles. */
@@ -38,6 +39,7 @@ export function admitMachineDeployment(context: MachineDeploymentAdmission): Adm
     if (!object || !["CREATE", "UPDATE"].includes(operation)) return unknownOperation(request);
     // Finalizers must be removable from any object, even an invalid one.
     if (object.metadata.deletionTimestamp) return {};
+    if (operation === "CREATE" && isNameOfOtherKind(request)) return denied([nameTaken(request)]);
     const { template, faults } = readPoolTemplate(object, subjectOf(request));
     // Faults that existed before must not prevent changes of labels, replicas or status.
     if (faults.length > 0) return oldObject && isUntouched(object, oldObject) ? { warnings: faults } : denied(faults);
@@ -48,6 +50,19 @@ export function admitMachineDeployment(context: MachineDeploymentAdmission): Adm
     );
     return withWarnings(verdict, template.warnings);
   };
+}
+
+/** Returns whether a new MachineDeployment gets a name that Rollouts of ScalingGroups or NodePools have. */
+function isNameOfOtherKind({ namespace, name, object }: AdmissionRequest): boolean {
+  const pool = { namespace: namespace ?? object?.metadata.namespace ?? "", name: name || object?.metadata.name || "" };
+  return groupOfPool(pool) !== undefined || nodePoolOf(pool) !== undefined;
+}
+
+function nameTaken(request: AdmissionRequest): string {
+  const subject = subjectOf(request);
+  const prefix = subject.slice(subject.indexOf("/") + 1, subject.indexOf(".") + 1);
+  return `Failed to create MachineDeployment "${subject}": only Rollouts of ScalingGroups and NodePools have names that ` +
+    `begin with "${prefix}"; choose another name`;
 }
 
 function withWarnings(verdict: Verdict, more: readonly string[]): Verdict {

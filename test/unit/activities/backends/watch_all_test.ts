@@ -193,3 +193,18 @@ Deno.test("poolOfGroup, poolOfNodePool: name pools as workflows/commands does", 
   }
   equal(refOfGroup("web").namespace, "kube-system");
 });
+
+Deno.test("watchAll: finds the NodePool, and not a MachineDeployment that has the name of the NodePool's Rollout", async () => {
+  await using api = await WatchedApi.start();
+  putPools(api);
+  const annotations = { "k8c.io/operating-system-profile": "p" };
+  const named = { namespace: "fleet", name: "node-pool.web", uid: "v", generation: 1, creationTimestamp };
+  api.put(paths.deployments, { metadata: { ...named, annotations }, spec: {} });
+  // The MachineDeployments are listed first, because the answer must not depend on which list was faster.
+  api.refused.set(paths.nodePools, 403);
+  await watching(api, async (source) => {
+    api.refused.clear();
+    await eventually("all kinds", () => source.missing().length === 0);
+    deepEqual(source.find("fleet/node-pool.web")?.pool, poolOfNodePool("fleet", "web"));
+  }, { othersWithin: 300 });
+});

@@ -80,6 +80,19 @@ for (const [what, words, wanted] of refusals) {
   Deno.test(`admitMachineDeployment: denies ${what}`, async () => match(await denial(deployment(words)), wanted));
 }
 
+Deno.test("admitMachineDeployment: denies a new MachineDeployment with the name of the Rollout of another pool", async () => {
+  const named = (metadata: Partial<KubeObject["metadata"]>): KubeObject => {
+    const fresh = deployment({ annotations: { [profileKey]: "mine" } });
+    return { ...fresh, metadata: { ...fresh.metadata, ...metadata } };
+  };
+  match(await denial(named({ name: "node-pool.web" })), /^Failed to create MachineDeployment "fleet\/node-pool.web": /);
+  match(await denial(named({ namespace: "kube-system", name: "scaling-group.web" })), /"scaling-group\."/);
+  deepEqual(await judge(named({ name: "scaling-group.web" })), {});
+  deepEqual(await judge(named({ name: "node-pool" })), {});
+  // An existing one must stay changeable, because 0.1.0 accepted it.
+  deepEqual(await judge(named({ name: "node-pool.web" }), named({ name: "node-pool.web" })), {});
+});
+
 Deno.test("admitMachineDeployment: denies a MachineDeployment without a provider config", async () => {
   const empty = deployment();
   match(
