@@ -240,7 +240,7 @@ Deno.test("openGoogle: reads credentials from the metadata server once, and send
   const asked: string[] = [];
   await using metadata = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, ({ url }) => {
     const { pathname, searchParams } = new URL(url);
-    if (pathname.endsWith("/token")) asked.push(searchParams.get("scopes") ?? "");
+    asked.push(`${pathname.split("/").at(-1)} ${searchParams.get("scopes")}`);
     const token = { access_token: "secret", expires_in: 3600, token_type: "Bearer" };
     return Response.json(pathname.endsWith("/token") ? token : {}, { headers: { "metadata-flavor": "Google" } });
   });
@@ -260,7 +260,7 @@ Deno.test("openGoogle: reads credentials from the metadata server once, and send
     for (let nth = 0; nth < 2; nth++) {
       await rejects(closed.groups(), { type: "ApiUnavailable", message: /ECONNREFUSED/ });
     }
-    deepEqual(asked, ["https://www.googleapis.com/auth/compute"]);
+    deepEqual(asked, ["token https://www.googleapis.com/auth/compute"]);
   } finally {
     for (const [key, value] of before) value === undefined ? Deno.env.delete(key) : Deno.env.set(key, value);
   }
