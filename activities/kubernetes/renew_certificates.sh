@@ -1,11 +1,15 @@
 # Renews the certificates of kubeadm, and restarts the static pods that use them one after the other. Runs as a unit of
 # the host, under the lock STORE/lock. To restart a static pod, the script renames a manifest with another annotation
 # over the previous manifest, so that no manifest is missing after a crash. Skips steps that a previous run completed.
-# Usage: renew_certificates.sh KUBEADM STORE MANIFESTS LOGS BOUND [PKI], with PKI if it is not the default folder:
-# kubeadm renews certificates in another folder only with --cert-dir, whatever folder its configuration names.
+# Usage: renew_certificates.sh KUBEADM STORE MANIFESTS LOGS BOUND [PKI [CONFIG]]. PKI is empty for the default folder:
+# kubeadm renews certificates in another folder only with --cert-dir, whatever folder its configuration names. CONFIG,
+# the configuration of the kubelet, may name another folder of pods' logs than LOGS; earlier versions do not give it.
 # Exit code 61: a manifest has another form than kubeadm writes. 62: kubeadm does not have the key of a CA.
 # 63: kubeadm failed. 64: a static pod did not come up in BOUND seconds. 66: a file could not be written.
-kubeadm=$1 store=$2 manifests=$3 logs=$4 bound=$5 pki=${6:-}
+# 65: kubeadm would sign with another CA than that of the API server's certificate.
+kubeadm=$1 store=$2 manifests=$3 logs=$4 bound=$5 pki=${6:-} config=${7:-}
+own_logs=$(sed -n "s/^podLogsDir: *[\"']\{0,1\}\([^\"' ]*\).*/\1/p" "$config" 2>/dev/null)
+logs=${own_logs:-$logs}
 key=ostler.dev/certificates-renewed
 # Seconds after a renewal in which another order only completes the restarts, for example after a crash.
 recent=3600
@@ -62,7 +66,7 @@ probe_of() {
 # previous pod has ended, and that pod answers. A refusal of an anonymous request is an answer. Skips pods such as
 # etcd-backup-…, whose UID is from the API server and has hyphens, unlike those of static pods.
 runs_again() {
-  begun=$(find "$logs" -maxdepth 1 -type d -name "kube-system_$1-*" ! -name '*_????????-????-????-????-????????????' \
+  begun=$(find "$logs/" -maxdepth 1 -type d -name "kube-system_$1-*" ! -name '*_????????-????-????-????-????????????' \
     -newer "$manifests/$1.yaml" 2>/dev/null)
   [ -n "$begun" ] || return 1
   probe=$(probe_of "$manifests/$1.yaml")
@@ -80,6 +84,20 @@ comes_up() {
   return 1
 }
 
+# is_other_signer: succeeds if the CA with which kubeadm signs, the first one in ca.crt, did not sign the certificate of
+# the running API server: during a rotation of the CA, clients do not trust the new one yet. An expired certificate, one
+# that kubeadm did not make, and a silent API server prove nothing. The numbers are those of OpenSSL. STORE has no CA
+# in the form that --capath reads; without it, curl also trusts the CAs of the host.
+is_other_signer() {
+  folder=${pki:-/etc/kubernetes/pki} server=$manifests/kube-apiserver.yaml
+  grep -qxF "    - --tls-cert-file=$folder/apiserver.crt" "$server" 2>/dev/null || return 1
+  probe=$(probe_of "$server")
+  [ -n "$probe" ] && awk '{ print } /-END CERTIFICATE-/ { exit }' "$folder/ca.crt" >"$store/signer.crt" || return 1
+  result=$(curl -q --silent --globoff --noproxy '*' --max-time 5 --output /dev/null --write-out '%{ssl_verify_result}' \
+    --cacert "$store/signer.crt" --capath "$store" "$probe")
+  case $result in 7 | 18 | 19 | 20 | 21) return 0 ;; *) return 1 ;; esac
+}
+
 now=$(date +%s)
 mark=$(cat "$store/renewed" 2>/dev/null)
 case $mark in '' | *[!0-9]*) mark=0 ;; esac
@@ -92,6 +110,10 @@ for part in $parts; do
 done
 
 if [ "$mark" -gt "$now" ] || [ $((now - mark)) -gt "$recent" ]; then
+  if is_other_signer; then
+    echo "the CA in $folder/ca.crt did not sign the certificate of the API server; complete the CA's rotation first"
+    exit 65
+  fi
   said=$(timeout 600 "$kubeadm" certs renew all ${pki:+--cert-dir "$pki"} </dev/null 2>&1)
   code=$?
   printf '%s\n' "$said"

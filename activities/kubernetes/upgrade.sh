@@ -246,11 +246,13 @@ renew() {
   need_authorities
   find_kubeadm
   search_in "${file%/*}"
-  if [ "$pki" = /etc/kubernetes/pki ]; then set --; else set -- "$pki"; fi
-  run_unit renew_certificates.sh "$file" "$store" "$manifests" /var/log/pods $((stall * 3)) "$@"
+  if [ "$pki" = /etc/kubernetes/pki ]; then pki=''; fi
+  run_unit renew_certificates.sh "$file" "$store" "$manifests" /var/log/pods $((stall * 3)) \
+    "$pki" /var/lib/kubelet/config.yaml
   case $code in
     0) ;;
     62) fail AuthorityExternal 'renew all certificates' <"$work/out" ;;
+    65) fail KubeadmRefused 'renew certificates' <"$work/out" ;;
     61 | 64) fail RestartFailed 'restart the static pods' <"$work/out" ;;
     *) fail KubeadmRefused "renew certificates, which ended with exit code ${code:-unknown}" <"$work/out" ;;
   esac

@@ -1,5 +1,8 @@
 # Functions of all hands: the way into the namespaces of the host, the text of results, and units of the host.
 
+# The image of this container may set this variable, with which the host's bootc takes the host for a container.
+unset container
+
 host() { nsenter -t 1 -m -u -i -n -- "$@"; }
 
 # plain: prints the end of a program's output, escaped for a JSON string.

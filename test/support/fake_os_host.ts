@@ -24,6 +24,7 @@ const [a, b] = [digestOf("a"), digestOf("b")];
 const standing: Record<string, string> = {
   ...{ booted: a, staged: "", rollback: "", queued: "false", locked: "false", layered: "false" },
   ...{ registry: `registry.example/os/worker@${a}\nregistry.example/os/worker@${b}\n`, systemd: "", etc: "" },
+  ...{ finalizes_by: "digest" },
   ...{ enabled: "sshd.service\n", store_size: "0\t/sysroot/ostree/repo/tmp\n" },
   du_boot: "100000\t/boot/ostree/default-1\n90000\t/boot/ostree/default-2\n190004\t/boot/ostree\n",
   df_boot: "Filesystem 1024-blocks Used Available Capacity Mounted on\n/dev/vda3 500000 200000 300000 40% /boot\n",
@@ -31,6 +32,8 @@ const standing: Record<string, string> = {
 
 export class FakeOsHost implements AsyncDisposable {
   readonly driver: OsDriver;
+  /** Variables that the image of hands sets in its containers. */
+  variables: Readonly<Record<string, string>> = {};
   readonly #directory: string;
   readonly #programs: string;
   #boots = 1;
@@ -95,7 +98,7 @@ export class FakeOsHost implements AsyncDisposable {
   run(order: OsOrder, stallSeconds: number, cancel?: AbortSignal): Promise<string> {
     const args = osCommandOf(order).args(order.until);
     const child = spawn("/bin/sh", [this.at("hands/hand.sh"), ...args.slice(0, -1), String(stallSeconds)], {
-      env: this.#environment(),
+      env: { ...this.variables, ...this.#environment() },
       stdio: ["ignore", "pipe", "inherit"],
       ...(cancel ? { signal: cancel, killSignal: "SIGKILL" as const } : {}),
     });
@@ -127,8 +130,8 @@ export class FakeOsHost implements AsyncDisposable {
     const [booted, staged, rollback] = await Promise.all(
       ["booted", "staged", "rollback"].map((name) => this.get(name)),
     );
-    const isLocked = this.driver === "rpm-ostree" && await this.get("locked") === "true";
-    const next = (await this.get("queued")).trim() === "true" ? rollback : isLocked ? "" : staged;
+    const ready = await this.get("locked") === "true" ? "" : staged;
+    const next = ready || ((await this.get("queued")).trim() === "true" ? rollback : "");
     if (next) {
       await this.put("booted", next);
       await this.put("rollback", booted ?? "");

@@ -27,11 +27,10 @@ read_status() {
       print "booted=" identity(booted)
       print "staged=" (booted > 0 ? identity(0) : "")
       print "fallback=" (booted < last ? identity(booted + 1) : isQueued ? identity(0) : "")
-      print "checksum=" (booted > 0 ? of[0, "checksum"] : "")
       print "locked=" (of[0, "finalization-locked"] == "true")
       print "queued=" isQueued
     }' "$work/status" >"$work/deployments" || refuse DriverMissing 'rpm-ostree did not boot this system'
-  for key in booted staged fallback checksum locked queued; do
+  for key in booted staged fallback locked queued; do
     eval "$key=\$(sed -n \"s/^$key=//p\" \"\$work/deployments\")"
   done
 }
@@ -44,8 +43,9 @@ cancel_pull() { host rpm-ostree cancel >/dev/null 2>&1; }
 drop_staged() { host rpm-ostree cleanup --pending >"$work/out" 2>&1 || fail 'drop the staged image' <"$work/out"; }
 
 apply() {
-  # finalize-deployment reboots by itself; it refuses an image that is not locked, which any boot activates anyway.
-  if [ "$locked" = 1 ]; then order_boot rpm-ostree finalize-deployment "$checksum"; else order_boot systemctl reboot; fi
+  # finalize-deployment reboots by itself; it refuses an image that is not locked, which any boot activates anyway. It gets
+  # no checksum, because since 2025.7 it expects the digest of the manifest, and before that the commit without packages.
+  if [ "$locked" = 1 ]; then order_boot rpm-ostree finalize-deployment --allow-missing-checksum; else order_boot systemctl reboot; fi
 }
 
 go_back() {

@@ -85,6 +85,19 @@ Deno.test("ensureControlPlaneAnnounced: is retried after a conflict or an outage
   }
 });
 
+Deno.test("ensureControlPlaneAnnounced: is retried, and then ends, when another node gets its name right before the patch", async () => {
+  const stage = new UpgradeStage();
+  stage.runs(node, desired);
+  stage.kube.onRequest = (request) => {
+    if (!request.startsWith("patch")) return;
+    const causes = [{ reason: "FieldValueInvalid", message: "field is immutable", field: "metadata.uid" }];
+    const body = { kind: "Status", code: 422, reason: "Invalid", message: "is invalid", details: { causes } };
+    throw Object.assign(answer(422, "Invalid"), { body: JSON.stringify(body) });
+  };
+  await rejects(announce(stage), { type: "ApiUnavailable", nonRetryable: false });
+  await rejects(announce(stage, { uid: "uid-of-before" }), moot);
+});
+
 function empty(stage: UpgradeStage): Promise<DrainOutcome | Unseen> {
   const rules = { timeout: null, onBlocked: "Wait", localStorage: "Delete", order: "ByPriority" } as const;
   const order = { pool, machine: node, node, until: Date.now() + 60_000, rules, known: "", force: false };

@@ -64,3 +64,50 @@ Deno.test("rpm-ostree: GoBack drops an image that was staged meanwhile, with whi
   await host.elapse();
   equal(digests(await host.give("Status"))[0], a);
 });
+
+Deno.test("rpm-ostree: Apply boots an image whether finalize-deployment expects its commit or, since 2025.7, the digest of its manifest", async () => {
+  for (const expected of ["commit", "digest"]) {
+    await using host = await FakeOsHost.make("rpm-ostree");
+    await host.put("finalizes_by", expected);
+    await host.give("Stage");
+    equal((await host.give("Apply")).outcome, "Done");
+    await host.elapse();
+    equal(digests(await host.give("Status"))[0], b);
+  }
+});
+
+Deno.test("bootc: a hand whose image sets the variable container, as Fedora's does, runs the host's bootc without it", async () => {
+  await using host = await FakeOsHost.make("bootc");
+  host.variables = { container: "oci" };
+  deepEqual(digests(await host.give("Status")), [a, "", ""]);
+});
+
+Deno.test("bootc: an image that is staged after a queued rollback boots, and GoBack boots the fallback all the same", async () => {
+  for (const verb of ["Apply", "GoBack"] as const) {
+    await using host = await FakeOsHost.make("bootc");
+    await host.put("registry", `registry.example/os/worker@${c}\n`);
+    await host.put("rollback", b);
+    await host.put("queued", "true"); // a pod was stopped before it could order the boot
+    deepEqual(digests(await host.give("Stage", { digest: c })), [a, c, b]);
+    equal((await host.give(verb, { digest: verb === "Apply" ? c : b })).outcome, "Done");
+    await host.elapse();
+    equal(digests(await host.give("Status"))[0], verb === "Apply" ? c : b);
+  }
+});
+
+Deno.test("bootc: Stage of the booted image reverts a queued rollback, which would boot the node with another image", async () => {
+  await using host = await FakeOsHost.make("bootc");
+  await host.put("rollback", b);
+  await host.put("queued", "true");
+  deepEqual(digests(await host.give("Stage", { digest: a })), [a, "", b]);
+});
+
+Deno.test("bootc: Apply boots an image that was staged or locked by bootc upgrade --download-only, which no boot activates", async () => {
+  await using host = await FakeOsHost.make("bootc");
+  await host.give("Stage");
+  await host.put("locked", "true");
+  deepEqual(digests(await host.give("Stage")), [a, b, ""]);
+  equal((await host.give("Apply")).outcome, "Done");
+  await host.elapse();
+  equal(digests(await host.give("Status"))[0], b);
+});
