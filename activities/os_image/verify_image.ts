@@ -55,12 +55,28 @@ async function evidenceOf(registry: Registry, { image, trust, spec }: Case): Pro
   const digests = [image.digest, ...(image.indexDigest === undefined ? [] : [image.indexDigest])];
   const hung: Hung[] = [];
   let isPartial = false;
+  let denied: Unfit | undefined;
   for (const digest of digests) {
     const attachments = await attachedTo(registry, digest);
     isPartial ||= attachments.isPartial;
+    denied ??= attachments.denied;
     hung.push(...attachments.found.map((attached) => ({ digest, attached })));
   }
+  try {
+    return proofIn(hung, { image, trust, spec, isPartial });
+  } catch (error) {
+    // The missing proof may be in an attachment that the registry refuses to show.
+    if (!(error instanceof Unfit) || !denied) throw error;
+    throw new Unfit(denied.reason, `${error.message}; ${denied.message}`);
+  }
+}
+
+function proofIn(
+  hung: readonly Hung[],
+  { image, trust, spec, isPartial }: Case & { isPartial: boolean },
+): ImageEvidence {
   const signature = signatureIn(hung, { image, trust, isPartial });
+  const digests = [image.digest, ...(image.indexDigest === undefined ? [] : [image.indexDigest])];
   const statements = hung.flatMap(({ attached }) => readStatement(attached) ?? []);
   const { requireProvenance, requireScan } = spec;
   const require = (what: "provenance" | "scan", asked: Parameters<typeof requirementOf>[1]) =>

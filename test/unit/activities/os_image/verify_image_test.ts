@@ -158,6 +158,26 @@ Deno.test("verifyImage: follows a bounded number of referrers", async () => {
   });
 });
 
+for (
+  const [what, status, isHidden] of [
+    ["the referrers API is refused, as by Harbor before 2.8", 401, (url: string) => url.includes("/referrers/")],
+    ["missing tags are refused, as by Artifactory", 403, (url: string) => /(\.att|sha256-[0-9a-f]{64})$/.test(url)],
+  ] as const
+) {
+  Deno.test(`verifyImage: accepts a signed image although ${what}, and keeps it if its signature is refused too`, async () => {
+    await onScene(async ({ registry, image, signer, admission, tag }) => {
+      registry.intrude = ({ url }) => isHidden(url) ? new Response(null, { status }) : undefined;
+      equal(await admission.judge(), "RegistryDenied");
+      match(admission.message, /No signature is attached to sha256:.*; "\S+" refuses access to /);
+      registry.attach(tag, [signer.layer(image.digest)]);
+      equal(await admission.judge(), "Accepted");
+      registry.intrude = ({ url }) => isHidden(url) || url.endsWith(tag) ? new Response(null, { status }) : undefined;
+      equal(await admission.judge(), "RegistryDenied");
+      equal(admission.accepted.state, "Accepted");
+    });
+  });
+}
+
 const { privatePem } = new Signer();
 for (
   const [what, change] of [
