@@ -11,7 +11,7 @@ import type { Kube } from "../../kube/client.ts";
 import { isOwnHold } from "../../node/holder.ts";
 import type { LockClient, LockRefusal, RebootLocks } from "../contract.ts";
 import { patchLock } from "./lock.ts";
-import { type PoolNode, poolNodesOf, readPoolNode, readPoolNodes } from "./pool_nodes.ts";
+import { type PoolNode, poolNodesOf, readHeartbeat, readPoolNode, readPoolNodes } from "./pool_nodes.ts";
 import { poolOf } from "./selected.ts";
 import { unlockedHash } from "./wanted.ts";
 
@@ -60,15 +60,18 @@ export async function grantLock(kube: Kube, node: PoolNode): Promise<BootOrdered
 }
 
 /**
- * Returns Updated once a node holds no lock and is Ready. Before that, returns what is missing; or, once the time is
- * over (`isOver`), NotReady for a node that rebooted or released its lock, and Lost for any other. Revokes no lock.
+ * Returns Updated once a node holds no lock and is Ready; its readiness counts only if `isHeard`. Before that, returns
+ * what is missing; or, once the time is over (`isOver`), NotReady for a node that rebooted or released its lock, and
+ * Lost for any other. Revokes no lock.
  */
 export function lockVerdict(
   { bootId, isReady, lock }: PoolNode,
-  isOver: boolean,
+  { isOver, isHeard }: { isOver: boolean; isHeard: boolean },
 ): { answer: BootVerdict } | { missing: string } {
   if (!lock?.held && isReady) {
-    return { answer: { verdict: "Updated", evidence: "The node released its FleetLock and is Ready" } };
+    return isHeard
+      ? { answer: { verdict: "Updated", evidence: "The node released its FleetLock and is Ready" } }
+      : { missing: "The node released its FleetLock, but its kubelet has not reported since" };
   }
   const isBack = !lock?.held || lock.bootId !== bootId;
   const missing = !lock?.held
@@ -77,6 +80,42 @@ export function lockVerdict(
       isBack ? `and rebooted (boot ID "${bootId}")` : isReady ? "and has not rebooted" : "and is down"
     }`;
   return isOver ? { answer: { verdict: isBack ? "NotReady" : "Lost", evidence: missing } } : { missing };
+}
+
+/**
+ * Milliseconds after which a node whose kubelet is silent is shown as not Ready: the grace period of Kubernetes (50 s),
+ * and its interval of checks.
+ */
+const silentMs = 60_000;
+
+/**
+ * Decides whether the kubelet of a node has reported since the node released its lock. Zincati releases the lock as
+ * soon as the node has booted, when the Node still shows the readiness of the previous boot.
+ */
+export class LockRelease {
+  #freeAt: number | undefined;
+  #heartbeat: string | undefined;
+
+  /** Returns when the readiness of the node counts in any case (epoch ms); undefined unless that is still to come. */
+  lookBy(now: number): number | undefined {
+    const at = (this.#freeAt ?? -Infinity) + silentMs;
+    return at > now ? at : undefined;
+  }
+
+  /** Returns whether a node without a lock is Ready by now; `bootId` is that of the grant, "" without one. */
+  async isHeard(kube: Kube, node: PoolNode, { bootId, now }: { bootId: string; now: number }): Promise<boolean> {
+    if (node.lock?.held) {
+      this.#freeAt = undefined;
+      return false;
+    }
+    if (bootId === "" || node.bootId !== bootId) return true;
+    // The lock may also be released without a reboot, after which the boot ID stays the same.
+    const { isReady, heartbeat } = await readHeartbeat(kube, node.name);
+    if (this.#freeAt === undefined) this.#heartbeat = heartbeat;
+    this.#freeAt ??= now;
+    const isSilent = heartbeat !== undefined && heartbeat === this.#heartbeat && now - this.#freeAt < silentMs;
+    return isReady && !isSilent;
+  }
 }
 
 // Clients of the protocol. A client names its node by an ID that is derived from the machine ID (zincati, "FleetLock

@@ -1,6 +1,7 @@
 /** Reads the facts about nodes that the backend of NodePools needs; one watch per process keeps them up to date. */
 import type { Cluster } from "../../cluster.ts";
 import { z } from "zod";
+import type { Kube } from "../../kube/client.ts";
 import { allPages, type ListPage, type Resource, time } from "../../kube/resources.ts";
 import type { SharedWatch } from "../../kube/informer.ts";
 import { ifFound } from "../../kube/status.ts";
@@ -74,6 +75,16 @@ export async function readPoolNodes(kube: Cluster): Promise<PoolNode[]> {
 export async function readPoolNode(kube: Cluster, name: string): Promise<PoolNode | undefined> {
   const answer: unknown = await ifFound(kube.core.readNode({ name }));
   return answer === undefined ? undefined : poolNode.parse(JSON.parse(JSON.stringify(answer)));
+}
+
+/** Reads whether a node is Ready, and when its kubelet last reported this; the time is undefined if it never did. */
+export async function readHeartbeat(
+  kube: Kube,
+  name: string,
+): Promise<{ isReady: boolean; heartbeat: string | undefined }> {
+  const node = await ifFound(kube.core.readNode({ name }));
+  const { status, lastHeartbeatTime: at } = node?.status?.conditions?.find(({ type }) => type === "Ready") ?? {};
+  return { isReady: status === "True", heartbeat: at && new Date(at).toISOString() };
 }
 
 async function listNodes(kube: Cluster): Promise<PoolNode[]> {

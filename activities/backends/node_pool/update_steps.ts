@@ -10,7 +10,7 @@ import type {
   Unseen,
 } from "../../../workflows/contracts/mod.ts";
 import type { Kube } from "../../kube/client.ts";
-import { grantLock, lockStage, lockVerdict } from "./fleet_lock.ts";
+import { grantLock, LockRelease, lockStage, lockVerdict } from "./fleet_lock.ts";
 import { type Note, patchNote, withFailure } from "./note.ts";
 import { isSelfUpdating, orderOf, readBegun, readUpdated, type Subject, timeOf, type Updating } from "./orders.ts";
 import { isLockTarget, partsOf } from "./wanted.ts";
@@ -149,25 +149,33 @@ type Wait = NodeUpdate & { bootId: string; until: number };
 async function awaitNodeBooted(updating: Ordering, wait: Wait): Promise<BootVerdict | Unseen> {
   const { kube } = updating;
   using news = newsOfNodes(kube, wait.pool, () => new Set([wait.machine]));
+  const release = new LockRelease();
   return await poll<BootVerdict | Unseen>({
     // `poll` must not throw at `wait.until`, because a node that did not come back is a result and not an error.
     ...{ until: Number.MAX_SAFE_INTEGER, news },
-    lookBy: () => wait.until,
-    look: () => attempting(`observe the reboot of node "${wait.machine}"`, () => look(updating, wait)),
+    lookBy: () => release.lookBy(Date.now()) ?? wait.until,
+    look: () => attempting(`observe the reboot of node "${wait.machine}"`, () => look(updating, wait, release)),
     unseen: (unseenMs, verdict) =>
       verdict && !("unseenMs" in verdict) && verdict.verdict === "Updated" ? verdict : { unseenMs },
     expired: (missing) => new Error(missing),
   });
 }
 
-async function look(updating: Ordering, wait: Wait): Promise<{ answer: BootVerdict } | { missing: string }> {
+async function look(
+  updating: Ordering,
+  wait: Wait,
+  release: LockRelease,
+): Promise<{ answer: BootVerdict } | { missing: string }> {
   const subject = await readBegun(updating.kube, wait);
   // The note of the updated node has a boot ID, so a node of this name without a note is a newer node.
   const isOther = !isLockTarget(wait.image) && wait.bootId !== "" && subject?.node.note.bootId === "";
   if (!subject || isOther) return answer("Gone", "The node was deleted");
   const { node } = subject;
-  const isOver = Date.now() >= wait.until;
-  if (isLockTarget(wait.image)) return lockVerdict(node, isOver);
+  const now = Date.now();
+  const isOver = now >= wait.until;
+  if (isLockTarget(wait.image)) {
+    return lockVerdict(node, { isOver, isHeard: await release.isHeard(updating.kube, node, { ...wait, now }) });
+  }
   const isBack = node.bootId !== wait.bootId;
   if (isBack && node.isReady) {
     if (isSelfUpdating(subject, wait.image)) return answer("Updated", "The node is Ready, and updates itself by now");
