@@ -37,6 +37,8 @@ const passing = [
   ...["RequestThrottled", "RequestThrottledException", "TooManyRequestsException", "EC2ThrottledException"],
   ...["ScalingActivityInProgress", "ScalingActivityInProgressFault", "ResourceContention", "ResourceContentionFault"],
   ...["IdempotentCallInProgress", "IdempotentCallInProgressFault", "RequestExpired", "RequestTimeout"],
+  // Another client, such as one that tags all new instances, is changing the tags of the same instance.
+  "ConcurrentTagAccess",
   // AWS reports these codes for failed launches, without an HTTP status.
   ...["InternalError", "InternalFailure", "ServerInternal", "ServiceUnavailable", "Unavailable"],
 ];

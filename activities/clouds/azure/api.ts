@@ -83,7 +83,7 @@ export class AzureApi {
       return await this.#send(call);
     } catch (error) {
       const { status, code } = saidBy(error);
-      if (status === 404 && !placeless.includes(code)) return undefined;
+      if (status === 404 && !isProxied(error) && !placeless.includes(code)) return undefined;
       throw this.#failure(error, attempt);
     }
   }
@@ -115,7 +115,7 @@ export class AzureApi {
     if (status === 409 && isLasting(code, message)) return refused("CloudRefused", line);
     // 409 and 412 are conflicts with other changes. Only 4xx is a refusal: an answer that was cut off has a status too.
     const isAnswer = status !== undefined && status >= 400 && status < 500 && ![408, 409, 412, 429].includes(status);
-    const failure = isAnswer ? refused("CloudRefused", line) : unavailable(line, afterMs);
+    const failure = isAnswer && !isProxied(error) ? refused("CloudRefused", line) : unavailable(line, afterMs);
     if (status === 409 || status === 412) conflicts.add(failure);
     return failure;
   }
@@ -133,6 +133,15 @@ export function isNoRoom(code: string, message: string): boolean {
 function isLasting(code: string, message: string): boolean {
   if (code === "OperationNotAllowed") return !isNoRoom(code, message) && !inProgress.test(message);
   return lasting.includes(code);
+}
+
+/**
+ * Returns whether an error is a 404 of a proxy, which has no error code of Azure: it does not show whether the resource
+ * exists.
+ */
+function isProxied(error: unknown): boolean {
+  const { statusCode, code } = error as { statusCode?: number; code?: string };
+  return statusCode === 404 && !code;
 }
 
 interface Said {

@@ -61,17 +61,30 @@ function providerIdOf(group: string, id: number): string {
   return `azure://${group}/virtualMachines/${id}`;
 }
 
-/** Returns the provisioning state if `provisioning` contains it, else the power state. */
-function stateOf({ provisioningState = "", instanceView }: VirtualMachineScaleSetVM): InstanceState {
-  const own = provisioning[provisioningState.toLowerCase()];
-  if (own) return own;
+/**
+ * Returns the provisioning state if `provisioning` contains it, else the power state. A failure does not count while
+ * the machine runs or starts, because Azure reports with it only that its last operation on the machine failed.
+ */
+function stateOf(vm: VirtualMachineScaleSetVM): InstanceState {
+  const own = provisioning[vm.provisioningState?.toLowerCase() ?? ""];
+  if (own && !(own === "Failed" && isOn(vm))) return own;
+  return power[powerOf(vm)] ?? "Unknown";
+}
+
+/** Returns whether the machine runs or starts. */
+function isOn(vm: VirtualMachineScaleSetVM): boolean {
+  return ["running", "starting"].includes(powerOf(vm));
+}
+
+/** Returns the power state in lower case; "" without one, as of a machine that Azure could not create. */
+function powerOf({ instanceView }: VirtualMachineScaleSetVM): string {
   const codes = (instanceView?.statuses ?? []).map(({ code = "" }) => code.toLowerCase());
-  const state = codes.find((code) => code.startsWith("powerstate/"))?.split("/")[1];
-  return power[state ?? ""] ?? "Unknown";
+  return codes.find((code) => code.startsWith("powerstate/"))?.split("/")[1] ?? "";
 }
 
 /** Returns the code of a failure, but not its message, which may quote what a user wrote; "" without a failure. */
-function troubleOf({ provisioningState, instanceView }: VirtualMachineScaleSetVM): string {
-  const code = instanceView?.statuses?.find(({ level }) => level === "Error")?.code;
-  return code ?? (provisioningState?.toLowerCase() === "failed" ? "ProvisioningState/failed" : "");
+function troubleOf(vm: VirtualMachineScaleSetVM): string {
+  if (isOn(vm)) return "";
+  const code = vm.instanceView?.statuses?.find(({ level }) => level === "Error")?.code;
+  return code ?? (vm.provisioningState?.toLowerCase() === "failed" ? "ProvisioningState/failed" : "");
 }

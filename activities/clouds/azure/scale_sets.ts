@@ -158,7 +158,9 @@ function boundOf(text = ""): number | undefined {
 }
 
 /** Returns why Ostler cannot roll the set; undefined if it can. */
-function troubleOf({ orchestrationMode, upgradePolicy, overprovision }: VirtualMachineScaleSet): string | undefined {
+function troubleOf(
+  { orchestrationMode, upgradePolicy, overprovision, resiliencyPolicy }: VirtualMachineScaleSet,
+): string | undefined {
   const { mode = "none", automaticOSUpgradePolicy } = upgradePolicy ?? {};
   if (orchestrationMode === "Flexible") return "its orchestration mode is Flexible; use Uniform";
   if (mode !== "Manual") {
@@ -168,5 +170,8 @@ function troubleOf({ orchestrationMode, upgradePolicy, overprovision }: VirtualM
     return "it upgrades operating systems by itself; turn off automatic OS upgrades";
   }
   if (overprovision) return "it creates more machines than requested; turn off overprovisioning";
+  if (resiliencyPolicy?.automaticZoneRebalancingPolicy?.enabled) {
+    return "it moves machines between zones by itself; turn off automatic zone balance";
+  }
   return undefined;
 }

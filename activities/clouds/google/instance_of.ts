@@ -56,6 +56,8 @@ function troubleOf(managed: Managed): string {
   // Errors of earlier attempts do not matter once the machine exists.
   const failed = isBeingMade(managed) ? refusalIn(managed.lastAttempt?.errors) : undefined;
   if (failed) return failed.says;
-  const isIll = (managed.instanceHealth ?? []).some((each) => each.detailedHealthState === "UNHEALTHY");
+  // While the group verifies a new machine, it ignores failed health checks, because the machine may still boot.
+  const isVerified = managed.currentAction !== "VERIFYING";
+  const isIll = isVerified && managed.instanceHealth?.some((each) => each.detailedHealthState === "UNHEALTHY");
   return isIll ? "the group reports the instance as UNHEALTHY" : "";
 }

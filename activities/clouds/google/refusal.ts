@@ -58,8 +58,16 @@ export function isKnown({ codes, status }: Refusal): boolean {
 }
 
 /** Returns whether the refusal means that the resource is absent although its project exists. */
-export function isAbsent({ says, status }: Refusal): boolean {
-  return status === 404 && !/'projects\/[^/']+' was not found/.test(says);
+export function isAbsent(refusal: Refusal): boolean {
+  return refusal.status === 404 && !isProxied(refusal) && !/'projects\/[^/']+' was not found/.test(refusal.says);
+}
+
+/**
+ * Returns whether a refusal is a 404 of a proxy, which has no reason of Google: it does not show whether the resource
+ * exists.
+ */
+function isProxied({ codes, status }: Refusal): boolean {
+  return status === 404 && codes.length === 0;
 }
 
 /**
@@ -71,6 +79,7 @@ export function isFinal(refusal: Refusal): boolean {
   if (isWithoutRoom(refusal) || codes.some((code) => full.includes(code))) return true;
   // A 409 that does not mean an existing resource is a conflict with a change in progress, which passes by itself.
   if (status === 409 && !isKnown(refusal)) return false;
+  if (isProxied(refusal)) return false;
   return status >= 400 && status < 500 && ![401, 403, 408, 412, 429].includes(status) && !codes.some(isPassing);
 }
 

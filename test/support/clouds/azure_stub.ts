@@ -162,7 +162,9 @@ export class AzureStub implements AsyncDisposable {
   #vm(instance: CloudInstance, isExpanded: boolean): { instanceId: string } {
     const state = this.ground.stateOf(instance);
     const code = `PowerState/${state === "Ready" ? "running" : "starting"}`;
-    const statuses = [this.#statusOf(instance.trouble !== ""), { code, level: "Info" }];
+    // Azure reports no power state of a machine that it could not create.
+    const power = state === "Failed" ? [] : [{ code, level: "Info" }];
+    const statuses = [this.#statusOf(instance.trouble !== ""), ...power];
     const imageReference = referenceOf(instance.template.fields.image);
     const properties = {
       ...{ provisioningState: states[state], timeCreated: instance.since },

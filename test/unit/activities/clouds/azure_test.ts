@@ -95,6 +95,10 @@ const byThemselves = [
     },
     says: /it upgrades operating systems by itself/,
   },
+  {
+    properties: { resiliencyPolicy: { automaticZoneRebalancingPolicy: { enabled: true } } },
+    says: /it moves machines between zones by itself; turn off automatic zone balance/,
+  },
 ];
 
 for (const { properties, says } of byThemselves) {

@@ -221,6 +221,22 @@ Deno.test("fault G7: launchOnce returns the instance of an old attempt that anot
   deepEqual(calls, ["createTags"]);
 });
 
+Deno.test("K10 launchOnce: is Transient while another client changes the tags of the new instance", async () => {
+  const busy = Object.assign(new Error("it failed"), {
+    name: "ConcurrentTagAccess",
+    $metadata: { httpStatusCode: 400 },
+  });
+  const clouds = {
+    ec2: { createTags: () => Promise.reject(busy) },
+    scaling: { launchInstances: () => Promise.resolve({ Instances: [{ InstanceIds: ["i-1"] }] }) },
+  };
+  const api = new AwsApi(clouds as unknown as Connected, undefined);
+  const group = { AutoScalingGroupName: "g", AvailabilityZones: ["eu-west-1a"] } as AutoScalingGroup;
+  const listed = (): Promise<Ec2Instance[]> => Promise.resolve([]);
+  const launched = launchOnce(api, { group, token: "t", clusterTag: "c", journal: new Pages(), listed });
+  await rejects(launched, { type: "ApiUnavailable" });
+});
+
 Deno.test("fault G7: openAws ends an attempt whose answer was lost: its instance gets the token, and no other is launched", async () => {
   await using world = worldOf();
   const order = await withoutAnswer(world);

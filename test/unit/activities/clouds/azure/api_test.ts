@@ -1,5 +1,7 @@
+import type { ComputeManagementClient } from "@azure/arm-compute";
 import type { ApplicationFailure } from "@temporalio/common";
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { AzureApi } from "../../../../../activities/clouds/azure/api.ts";
 import { providerIdOf, spec, truthOf, worldOf } from "../../../../support/clouds/azure_world.ts";
 
 const group = spec.id;
@@ -43,6 +45,16 @@ for (const code of ["ResourceGroupNotFound", "SubscriptionNotFound"]) {
     await rejects(driver.remove({ group, providerId: providerIdOf(1), shrinks: true }), refused);
   });
 }
+
+Deno.test("find: does not treat a 404 of a proxy, which has no error code of Azure, as a deleted resource", async () => {
+  const answered = (code?: string): Promise<unknown> => {
+    const error = Object.assign(new Error("no"), { name: "RestError", statusCode: 404, ...(code ? { code } : {}) });
+    const connected = { client: {} as ComputeManagementClient, resourceGroup: "r" };
+    return new AzureApi(connected, undefined).find({ attempt: "look", call: () => Promise.reject(error) });
+  };
+  equal(await answered("ResourceNotFound"), undefined);
+  await rejects(answered(), { type: "ApiUnavailable" });
+});
 
 for (const state of ["Terminating", "Terminated"] as const) {
   Deno.test(`K7 openAzure: treats a ${state} machine as deleted when Azure refuses to delete it`, async () => {

@@ -13,7 +13,8 @@ function shown(vm: Partial<VirtualMachineScaleSetVM>): Instance {
 
 const states: [provisioning: string, power: string, state: InstanceState][] = [
   ...[["Creating", "", "Creating"], ["Creating", "running", "Creating"], ["Deleting", "running", "Terminating"]],
-  ...[["Failed", "running", "Failed"], ["Succeeded", "running", "Ready"], ["Updating", "running", "Ready"]],
+  ...[["Failed", "running", "Ready"], ["Failed", "starting", "Creating"], ["Failed", "", "Failed"]],
+  ...[["Failed", "stopped", "Failed"], ["Succeeded", "running", "Ready"], ["Updating", "running", "Ready"]],
   ...[["Succeeded", "starting", "Creating"], ["Succeeded", "stopping", "Stopped"], ["Succeeded", "stopped", "Stopped"]],
   ...[["Succeeded", "deallocating", "Stopped"], ["Succeeded", "deallocated", "Stopped"], ["Succeeded", "", "Unknown"]],
   ...[["Updating", "", "Unknown"], ["", "of tomorrow", "Unknown"]],
@@ -25,6 +26,16 @@ for (const [provisioningState, power, state] of states) {
     equal(shown({ provisioningState, instanceView: { statuses: power === "" ? [] : statuses } }).state, state);
   });
 }
+
+Deno.test("instanceOf: reports no failure of a machine that runs although Azure's last operation on it failed", () => {
+  const code = "ProvisioningState/failed/OSProvisioningTimedOut";
+  const seen = ["", "PowerState/stopped", "PowerState/running"].map((power) => {
+    const statuses = [{ code, level: "Error" as const }, ...(power ? [{ code: power, level: "Info" as const }] : [])];
+    const { state, trouble } = shown({ provisioningState: "Failed", instanceView: { statuses } });
+    return [state, trouble];
+  });
+  deepEqual(seen, [["Failed", code], ["Failed", code], ["Ready", ""]]);
+});
 
 Deno.test('instanceOf: returns the exact version of an instance that booted "latest", and imageOf returns "latest" itself', () => {
   const imageReference = { publisher: "p", offer: "o", sku: "s", version: "latest", exactVersion: "1.2.3" };

@@ -65,3 +65,9 @@ Deno.test("openGoogle: does not treat a missing project as a deleted machine", (
     false,
   ]);
 });
+
+Deno.test("openGoogle: does not treat a 404 of a proxy, which has no reason of Google, as a deleted resource", () => {
+  const proxied = refusalOf({ status: 404, message: "not found", response: { data: {} } });
+  const { type } = failureOf(proxied, "do it") as Error & { type?: string };
+  deepEqual([isAbsent(proxied), isFinal(proxied), type], [false, false, "ApiUnavailable"]);
+});
