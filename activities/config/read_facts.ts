@@ -132,9 +132,15 @@ const Auths = z.record(z.string(), z.preprocess(loginIn, Login));
 
 /** Returns the fields of a login as Go finds them: with keys in any case, and null as not set. */
 function loginIn(written: unknown): unknown {
-  const fields = asObject(written);
+  const fields = written === null ? {} : asObject(written);
   const names = ["username", "password", "auth", "identitytoken"];
   return fields && Object.fromEntries(names.map((name) => [name, goField(fields, name)]));
+}
+
+/** Returns the logins of a Docker config, which may have none; undefined for anything else. */
+function authsIn(config: unknown): unknown {
+  const fields = asObject(config);
+  return fields && (goField(fields, "auths") ?? {});
 }
 
 const dockerType = "kubernetes.io/dockerconfigjson";
@@ -151,7 +157,7 @@ async function readRegistryAuths(kube: Kube, setting: string): Promise<Record<st
   const { type, texts } = secret;
   const isDocker = type === dockerType;
   const found = isDocker
-    ? goField(asObject(json(texts[dockerKey])) ?? {}, "auths")
+    ? authsIn(json(texts[dockerKey]))
     : Object.fromEntries(Object.entries(texts).map(([registry, value]) => [registry, json(value)]));
   const parsed = Auths.safeParse(found);
   if (parsed.success) return parsed.data;

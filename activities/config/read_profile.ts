@@ -5,6 +5,7 @@
 import type { Cluster } from "../cluster.ts";
 import { Shelf } from "../kube/cache.ts";
 import {
+  asGoReads,
   defaultProfileName,
   type OsProfile,
   parseProfile,
@@ -167,7 +168,7 @@ export function profileRef(
 }
 
 function defaultOf({ spec }: MachineDeployment): string | undefined {
-  const provider = Provider.safeParse(spec.template?.spec?.providerSpec?.value);
+  const provider = Provider.safeParse(asGoReads(spec.template?.spec?.providerSpec?.value));
   return provider.success ? defaultProfileName(provider.data) : undefined;
 }
 

@@ -17,6 +17,8 @@ export const getter = {
 export const webhookConfiguration = "operatingsystemmanager.k8c.io";
 /** Part of the name and address of Operating System Manager's Service; Ostler's Service may have any name. */
 export const osmWebhook = "operating-system-manager";
+/** Name of the Certificate of cert-manager for Operating System Manager's webhook. */
+export const osmCertificate = "operating-system-manager-serving-cert";
 
 /** Common name of the CA that Ostler's webhook issues for itself. */
 export const ourAuthority = "ostler-webhook-authority";

@@ -18,7 +18,7 @@ const freshMs = 60_000;
 /**
  * Returns a sentence if a running cluster-autoscaler manages the group, and may add or delete machines during a rollout
  * of the group. Returns "" if no running autoscaler manages the group, or if an AutoscalingStrategy exists, with which
- * Ostler can pause the autoscaler.
+ * Ostler can pause the autoscaler, because it has found the Deployment of the strategy.
  */
 export async function unheldAutoscaler(
   kube: Cluster,
@@ -44,9 +44,13 @@ function managedGroups(kube: Cluster): Promise<Set<string>> {
   }, { freshMs });
 }
 
+// An AutoscalingStrategy that is not Ready names no Deployment that exists, so a running autoscaler is another one.
 function hasStrategy(kube: Cluster): Promise<boolean> {
   return kube.cache.read("autoscaling strategies", async () => {
-    return ((await unlessHidden(listClusterObjects(kube, autoscalingStrategies))) ?? []).length > 0;
+    const found = await unlessHidden(listClusterObjects(kube, autoscalingStrategies));
+    return (found ?? []).some(({ status }) =>
+      !status?.conditions.some((condition) => condition.type === "Ready" && condition.status === "False")
+    );
   }, { freshMs });
 }
 

@@ -6,14 +6,50 @@ import { z } from "zod";
 
 /** The status of a request that a proxy answered in place of the API server. */
 const badGateway = 502;
+/** The status of a write that was based on an outdated read. */
+const conflict = 409;
 
 /**
  * Returns the HTTP status of a request, or undefined without a response. A 404 of a proxy or load balancer counts as
- * 502, because it does not show whether the object exists: a node that counted as deleted would need no drain.
+ * 502, because it does not show whether the object exists: a node that counted as deleted would need no drain. A patch
+ * that names the UID of an earlier object counts as a conflict.
  */
 export function statusOf(error: unknown): number | undefined {
   if (!(error instanceof ApiException)) return undefined;
-  return isProxied(error) ? badGateway : error.code;
+  if (isProxied(error)) return badGateway;
+  return isOfOther(error) ? conflict : error.code;
+}
+
+/**
+ * Returns whether a patch names another UID than its object has. The API server answers 422 then, because a UID cannot
+ * change (`BeforeUpdate` in `k8s.io/apiserver/pkg/registry/rest`); it answers 409 only to a PUT or DELETE.
+ */
+function isOfOther(error: ApiException<unknown>): boolean {
+  return isInvalid(error, "metadata.uid");
+}
+
+function isInvalid({ code, body }: ApiException<unknown>, wanted: string): boolean {
+  if (code !== 422) return false;
+  const { causes } = (parse(body)?.["details"] ?? {}) as { causes?: unknown };
+  return Array.isArray(causes) && causes.some((cause: { field?: unknown } | null) => cause?.field === wanted);
+}
+
+/**
+ * Returns whether the API server refused a write because of its annotations: an object can have 256 KiB of them. A
+ * compromised node can fill its own Node, and must not stop the rollout of its pool by that.
+ */
+export function isFull(error: unknown): boolean {
+  return error instanceof ApiException && isInvalid(error, "metadata.annotations");
+}
+
+/** Returns what a write of annotations returns; undefined if its object has no room for them. */
+export async function ifRoom<T>(write: Promise<T>): Promise<T | undefined> {
+  try {
+    return await write;
+  } catch (error) {
+    if (isFull(error)) return undefined;
+    throw error;
+  }
 }
 
 /**
@@ -120,6 +156,7 @@ export function proxiedText(error: unknown): string | undefined {
 function said(error: unknown, status: number): string {
   const proxied = proxiedText(error);
   if (proxied !== undefined) return proxied;
+  if (error instanceof ApiException && isOfOther(error)) return "HTTP 422, another object has this name now";
   const body = error instanceof ApiException ? parse(error.body) : undefined;
   const reason = typeof body?.["reason"] === "string" ? body["reason"] : "no reason given";
   const message = body?.["message"];

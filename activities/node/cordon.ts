@@ -3,7 +3,7 @@ import type { V1Node } from "@kubernetes/client-node";
 import type { PoolRef } from "../../workflows/contracts/mod.ts";
 import { asMergePatch } from "../kube/client.ts";
 import type { Kube } from "../kube/client.ts";
-import { attempting, ifFound } from "../kube/status.ts";
+import { attempting, ifFound, isFull } from "../kube/status.ts";
 import { holderOf, isOwnHold } from "./holder.ts";
 
 /** Annotation whose value "true" keeps cluster-autoscaler from removing a Node (FAQ of cluster-autoscaler). */
@@ -92,6 +92,14 @@ async function change(kube: Kube, name: string, changeOf: (node: V1Node) => Node
   const { spec, annotations } = changeOf(node);
   if (!spec && Object.keys(annotations).length === 0) return;
   const { resourceVersion } = node.metadata ?? {};
-  const metadata = { annotations, ...(resourceVersion ? { resourceVersion } : {}) };
-  await ifFound(kube.core.patchNode({ name, body: { metadata, ...(spec ? { spec } : {}) } }, asMergePatch));
+  const version = resourceVersion ? { resourceVersion } : {};
+  const patch = (metadata: object): Promise<V1Node | undefined> =>
+    ifFound(kube.core.patchNode({ name, body: { metadata, ...(spec ? { spec } : {}) } }, asMergePatch));
+  try {
+    await patch({ ...version, annotations });
+  } catch (error) {
+    if (!isFull(error)) throw error;
+    // Without its annotation, the cordon counts as that of a user, and stays.
+    if (spec) await patch(version);
+  }
 }

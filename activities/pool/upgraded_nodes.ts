@@ -32,7 +32,7 @@ export function upgradeIn(pool: Pick<PoolRef, "namespace" | "name">): string | u
 
 /** Returns the hash that stands for a machine in a slot's key that would be too long with the machine's name. */
 export function shortOf(machine: string): string {
-  return createHash("sha256").update(machine).digest("hex").slice(0, 32);
+  return createHash("sha256").update(machine).digest("hex").slice(0, 24);
 }
 
 /** Returns whether a slot whose key has `inKey` in the place of the machine is the slot of `machine`. */

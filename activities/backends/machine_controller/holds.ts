@@ -2,7 +2,7 @@
 import type { PoolRef, TemplateStamp } from "../../../workflows/contracts/mod.ts";
 import type { Cluster } from "../../cluster.ts";
 import { expired, moot, refused } from "../../failures.ts";
-import { abreast, attempting, ifFound } from "../../kube/status.ts";
+import { abreast, attempting, ifFound, ifRoom } from "../../kube/status.ts";
 import { asMergePatch, type Kube } from "../../kube/client.ts";
 import {
   deleteObject,
@@ -208,9 +208,10 @@ async function annotate(kube: Kube, target: MemberRef, annotations: Record<strin
   await ifFound(patchObject(kube, machines, { ...nameOf(target), body: { metadata: { annotations } } }));
 }
 
+// If the node has no room for the annotation, machine-controller drains the node again, which has no pods left.
 async function skipEviction(kube: Kube, name: string): Promise<void> {
   const body = { metadata: { annotations: { [skipEvictionAnnotation]: "true" } } };
-  await ifFound(kube.core.patchNode({ name, body }, asMergePatch));
+  await ifRoom(ifFound(kube.core.patchNode({ name, body }, asMergePatch)));
 }
 
 function find(kube: Kube, target: MemberRef): Promise<Machine | undefined> {

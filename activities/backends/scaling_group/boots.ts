@@ -170,6 +170,9 @@ async function templateFor({ kube, asked, target, boots }: Booting): Promise<Boo
     : await driver.ensureImage({ group, image: target.image });
 }
 
+/** Maximum length of the name of a ConfigMap, which components are. A compromised node may write a longer text. */
+const longestComponents = 253;
+
 /**
  * Returns the Kubernetes components that the annotation of one of the group's nodes names; "" if no node has the
  * annotation.
@@ -180,7 +183,7 @@ async function componentsNow(kube: Cluster, { group: { spec } }: Asked): Promise
     readInstances(kube, await kube.cloud.driver(), spec.groupId),
   ]);
   const named = instances.map(({ providerId }) => nodes.get(providerId.toLowerCase())?.components ?? "");
-  return named.find((components) => components !== "") ?? "";
+  return named.find(({ length }) => length > 0 && length <= longestComponents) ?? "";
 }
 
 /** Records the current boot template in the annotations; writes the status as the Constellation node operator did. */

@@ -4,6 +4,7 @@
  */
 import type { Cluster } from "../../cluster.ts";
 import type { V1Node } from "@kubernetes/client-node";
+import { Buffer } from "node:buffer";
 import { z } from "zod";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import type { Instance } from "../../clouds/driver.ts";
@@ -39,9 +40,13 @@ async function rulesOf(kube: Cluster, { namespace, name }: PoolRef, { group }: A
   return await handOverFor(kube, { metadata: { namespace, name, labels } });
 }
 
-/** Parses a recorded inheritance; an unreadable one is empty, because users can edit it. */
+/**
+ * Parses a recorded inheritance; an unreadable one is empty, because users can edit it. Taints of one instance, which
+ * records of earlier versions contain, are left out.
+ */
 export function keptFrom(kept: unknown): Inheritance {
-  return Inheritance.safeParse(kept).data ?? { labels: {}, annotations: {}, taints: [] };
+  const read = Inheritance.safeParse(kept).data ?? { labels: {}, annotations: {}, taints: [] };
+  return { ...read, taints: read.taints.filter(isHandedOver) };
 }
 
 /** Returns all labels, annotations and taints of a node, from which the rules select the inheritance. */
@@ -74,8 +79,27 @@ interface HandOver {
   taints?: Taint[];
 }
 
-/** Taints that are not handed over, because Kubernetes and its controllers write them; the last one marks a cordon. */
-const notHandedOver = [...passingTaints, "node.kubernetes.io/unschedulable"];
+/**
+ * Taints that are not handed over, because they concern one instance and not its role. The controller that sets such a
+ * taint may never remove it from the new node, and a user marks only a dead node as out of service.
+ */
+const notHandedOver = [
+  ...passingTaints,
+  ...["unschedulable", "out-of-service", "disk-pressure", "memory-pressure", "pid-pressure"]
+    .map((name) => `node.kubernetes.io/${name}`),
+  ...["node.cloudprovider.kubernetes.io/shutdown", "cloud.google.com/impending-node-termination"],
+  ...["ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler", "NodeWithImpairedVolumes"],
+];
+/** The same by pattern: temporary taints of cluster-autoscaler, of starting agents, and of instances that AWS ends. */
+const passingPatterns = [
+  /^(ignore|startup|status)-taint\.cluster-autoscaler\.kubernetes\.io\//,
+  ...[/\/agent-not-ready$/, /^aws-node-termination-handler\//],
+];
+
+function isHandedOver({ key }: Taint): boolean {
+  return !notHandedOver.includes(key) && !passingPatterns.some((pattern) => pattern.test(key));
+}
+
 /** Domains whose labels are not handed over, because Kubernetes and its controllers write them. */
 const reserved = ["kubernetes.io", "k8s.io"];
 
@@ -85,11 +109,38 @@ export function inheritanceOf(donor: Inheritance, rules: HandOverRules): Inherit
   // The annotations by which Ostler protected the old node from scale-down are left out, because nothing would remove
   // them from the new node.
   const own = donor.annotations[keptByAnnotation] === undefined ? [] : [keptByAnnotation, scaleDownDisabledAnnotation];
-  return {
-    labels: rules.labels ? pick(donor.labels, isKept) : {},
+  return withinLimit({
+    labels: rules.labels ? pick(donor.labels, (key) => isKept(key) && !isName(donor, key)) : {},
     annotations: pick(donor.annotations, (key) => rules.annotations.includes(key) && !own.includes(key)),
-    taints: rules.taints ? donor.taints.filter(({ key }) => !notHandedOver.includes(key)) : [],
+    taints: rules.taints ? donor.taints.filter(isHandedOver) : [],
+  });
+}
+
+/**
+ * Maximum bytes of an inheritance as JSON. A node may write any number of labels on its own Node, but the API server
+ * accepts only 256 KiB of annotations, so a compromised node could otherwise prevent its replacement.
+ */
+const mostBytes = 32 * 1024;
+
+/** Returns the part within `mostBytes`: first taints, then annotations, then labels, each of the latter by key. */
+function withinLimit(kept: Inheritance): Inheritance {
+  if (bytesOf(kept) <= mostBytes) return kept;
+  let left = mostBytes;
+  const take = (part: unknown): boolean => {
+    const bytes = bytesOf(part);
+    if (bytes > left) return false;
+    left -= bytes;
+    return true;
   };
+  const takeTexts = (texts: Record<string, string>): Record<string, string> =>
+    Object.fromEntries(Object.entries(texts).sort(([one], [other]) => one < other ? -1 : 1).filter(take));
+  const taints = kept.taints.filter(take);
+  const annotations = takeTexts(kept.annotations);
+  return { taints, annotations, labels: takeTexts(kept.labels) };
+}
+
+function bytesOf(part: unknown): number {
+  return Buffer.byteLength(JSON.stringify(part));
 }
 
 /**
@@ -117,9 +168,16 @@ function pick(from: Record<string, string>, isKept: (key: string) => boolean): R
   return Object.fromEntries(Object.entries(from).filter(([key]) => isKept(key)));
 }
 
+// Kubelets write the topology of CSI drivers into labels of a domain that begins with "topology.". A kubelet refuses a
+// driver whose topology differs from such a label, and a pod would wait for a volume in the zone of the old node.
 function isReserved(key: string): boolean {
   const domain = domainOf(key);
-  return reserved.some((each) => domain === each || domain.endsWith(`.${each}`));
+  return domain.startsWith("topology.") || reserved.some((each) => domain === each || domain.endsWith(`.${each}`));
+}
+
+/** Returns whether a label has the name of its node as its value, as the topology of local volumes has. */
+function isName({ labels }: Inheritance, key: string): boolean {
+  return labels[key] !== "" && labels[key] === labels["kubernetes.io/hostname"];
 }
 
 function domainOf(key: string): string {

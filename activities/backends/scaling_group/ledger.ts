@@ -2,6 +2,7 @@
  * The ledger of a ScalingGroup's orders, in its annotations. A run can stop at any request, and clouds report late, so
  * each intent is recorded before the request to the cloud, and the next attempt continues from the record.
  */
+import { Buffer } from "node:buffer";
 import { z } from "zod";
 import { unavailable } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
@@ -53,8 +54,12 @@ const Legacy = z.object({ from: z.string(), to: z.string().optional(), since: z.
  */
 export type Legacy = z.infer<typeof Legacy>;
 
-/** Maximum number of legacies that are kept; the newest stay. */
+/**
+ * Maximum number of legacies that are kept, and of their bytes, because the API server accepts 256 KiB of annotations;
+ * the newest stay.
+ */
 const legaciesKept = 50;
+const mostBytes = 128 * 1024;
 
 /** The records of Ostler in the annotations of one group. */
 export interface Ledger {
@@ -89,10 +94,15 @@ export function written(parts: { [Part in keyof Ledger]?: Ledger[Part] | null })
   }));
 }
 
-/** Returns the legacies with one added, unless its machine has one already; keeps only the newest `legaciesKept`. */
+/**
+ * Returns the legacies with one added, unless its machine has one already; keeps only the newest, within `legaciesKept`
+ * and `mostBytes`.
+ */
 export function withLegacy(legacies: readonly Legacy[], left: Legacy): Legacy[] {
   if (legacies.some(({ from }) => from === left.from)) return [...legacies];
-  return [...legacies, left].slice(-legaciesKept);
+  const all = [...legacies, left].slice(-legaciesKept);
+  while (all.length > 1 && Buffer.byteLength(JSON.stringify(all)) > mostBytes) all.shift();
+  return all;
 }
 
 /** Clocks of clouds and workers differ by less than this (ms). */

@@ -5,7 +5,7 @@ import { deleteRecord, isOwn } from "./records.ts";
 import { type GroupNode, readGroupNodes } from "../../node_version/group_nodes.ts";
 import { asMergePatch, type Kube } from "../../kube/client.ts";
 import { patchClusterObject } from "../../kube/resources.ts";
-import { abreast, ifFound } from "../../kube/status.ts";
+import { abreast, ifFound, ifRoom } from "../../kube/status.ts";
 import { type PendingNode, pendingNodes } from "../../kube/update_kinds.ts";
 import { type NodeTarget, same } from "../../node_version/classify.ts";
 import { type MarkedNode, marks } from "../../node_version/marks.ts";
@@ -295,7 +295,8 @@ async function readOwned(kube: Cluster, groupIds: readonly string[]): Promise<Ow
 
 /**
  * Writes the annotations that a node lacks. Changes an existing one only if the instance was updated without Ostler
- * (`isUpdated`): some clouds recreate a machine under its name, so its Node still names the previous image.
+ * (`isUpdated`): some clouds recreate a machine under its name, so its Node still names the previous image. If the Node
+ * has no room for annotations, only the result has them.
  */
 async function described(
   kube: Kube,
@@ -308,6 +309,8 @@ async function described(
   const image = isUpdated ? owned.instance.image : node.image || owned.instance.image;
   const annotations = { [marks.group]: group, [marks.image]: image };
   const { name, uid } = node;
-  const isThere = await ifFound(kube.core.patchNode({ name, body: { metadata: { uid, annotations } } }, asMergePatch));
-  return isThere ? { ...node, group, image } : node;
+  const body = { metadata: { uid, annotations } };
+  const write = ifFound(kube.core.patchNode({ name, body }, asMergePatch));
+  const isThere = await ifRoom(write.then((written) => written !== undefined));
+  return isThere === false ? node : { ...node, group, image };
 }

@@ -13,7 +13,7 @@ import {
   patchClusterStatus,
   readClusterObject,
 } from "../../kube/resources.ts";
-import { attempting, ifFound, statusOf } from "../../kube/status.ts";
+import { attempting, ifFound, ifRoom, statusOf } from "../../kube/status.ts";
 import { type PendingNode, pendingNodes } from "../../kube/update_kinds.ts";
 import type { AdmitOrder, MemberRef } from "../contract.ts";
 import { ensureBoots } from "./boots.ts";
@@ -289,7 +289,8 @@ async function noteInstance(kube: Kube, { record, uid }: Order, { providerId, no
 }
 
 /**
- * Marks the node of a machine to be replaced; a machine without a node is recognized by the order of its replacement.
+ * Marks the node of a machine to be replaced; a machine without a node, or whose node has no room for annotations, is
+ * recognized by the order of its replacement.
  */
 export function chooseMember(kube: Cluster, member: MemberRef): Promise<void> {
   return attempting(`mark machine "${member.machine}" for replacement`, async () => {
@@ -326,7 +327,7 @@ async function annotate(
   { name, uid }: GroupNode,
   annotations: Record<string, string | null>,
 ): Promise<void> {
-  await ifFound(kube.core.patchNode({ name, body: { metadata: { uid, annotations } } }, asMergePatch));
+  await ifRoom(ifFound(kube.core.patchNode({ name, body: { metadata: { uid, annotations } } }, asMergePatch)));
 }
 
 /**

@@ -7,7 +7,7 @@ import { groupKeyOf, type Instance } from "../../clouds/driver.ts";
 import { moot, refused, unavailable } from "../../failures.ts";
 import { asMergePatch, type Kube } from "../../kube/client.ts";
 import { createClusterObject, patchClusterObject, readClusterObject } from "../../kube/resources.ts";
-import { abreast, attempting, ifFound, statusOf } from "../../kube/status.ts";
+import { abreast, attempting, ifFound, ifRoom, statusOf } from "../../kube/status.ts";
 import { pendingNodes, type ScalingGroup, scalingGroups } from "../../kube/update_kinds.ts";
 import type { GroupNode } from "../../node_version/group_nodes.ts";
 import { marks } from "../../node_version/marks.ts";
@@ -247,7 +247,7 @@ async function ensureGroupNamed(
   const node = nodes.get(providerId.toLowerCase());
   if (!node || groupKeyOf(node.group) === groupKeyOf(groupId)) return;
   const body = { metadata: { uid: node.uid, annotations: marksOf(node.image || image, groupId) } };
-  await ifFound(kube.core.patchNode({ name: node.name, body }, asMergePatch));
+  await ifRoom(ifFound(kube.core.patchNode({ name: node.name, body }, asMergePatch)));
 }
 
 /** Withdraws an order with an unknown outcome; its token shows later whether an instance was created. */

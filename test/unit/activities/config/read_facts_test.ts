@@ -135,6 +135,15 @@ Deno.test("readFacts: reads registry credentials with keys in any case and witho
   deepEqual((await facts(kube, { settings: registrySecret })).secrets.registryAuths, { "quay.example": expected });
 });
 
+Deno.test("readFacts: reads a Docker config without logins, and a registry without one, as Go does", async () => {
+  const kube = announcedKube();
+  const empty = [["{}", {}], ['{"auths": null}', {}], ['{"auths": {"quay.example": null}}', { "quay.example": {} }]];
+  for (const [config, expected] of empty as [string, object][]) {
+    putRegistrySecret(kube, "kubernetes.io/dockerconfigjson", { ".dockerconfigjson": config });
+    deepEqual((await facts(kube, { settings: registrySecret })).secrets.registryAuths, expected);
+  }
+});
+
 Deno.test("readFacts: names missing registry credentials, and waits for them for a while", async () => {
   const kube = announcedKube();
   const expected = { type: "CredentialsMissing", nonRetryable: false };

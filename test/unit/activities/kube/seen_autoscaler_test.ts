@@ -40,6 +40,21 @@ Deno.test("fault G13: does not warn about a cluster-autoscaler that an Autoscali
   equal(await said(new FakeKube()), "");
 });
 
+Deno.test("fault unheldAutoscaler: warns about a running cluster-autoscaler if each AutoscalingStrategy names a Deployment that does not exist, because Ostler then pauses none", async () => {
+  const kube = kubeWith(newer);
+  const ready = { type: "Ready", status: "False", reason: "DeploymentMissing", message: "", lastTransitionTime: "" };
+  const missing = { spec: { enabled: true, deploymentName: "other" }, status: { conditions: [ready] } };
+  kube.put("autoscalingstrategies", { metadata: { name: "a" }, ...missing });
+  match(await said(kube), /^cluster-autoscaler manages group "Workers-asg"/);
+  const working = kubeWith(newer);
+  working.put("autoscalingstrategies", { metadata: { name: "a" }, ...missing });
+  working.put("autoscalingstrategies", {
+    ...{ metadata: { name: "b" }, spec: { enabled: true } },
+    status: { conditions: [{ ...ready, status: "True", reason: "Kept" }] },
+  });
+  equal(await said(working), "");
+});
+
 Deno.test("fault G13: gives no warning, and does not fail, when it is forbidden to read the status of cluster-autoscaler", async () => {
   const kube = kubeWith(newer);
   kube.onRequest = (line) => {

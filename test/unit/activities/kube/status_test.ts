@@ -78,6 +78,24 @@ Deno.test("attempting: retries, and quotes, the refusal of a ValidatingAdmission
   deepEqual([judged.type, judged.nonRetryable], ["ObjectInvalid", true]);
 });
 
+Deno.test("attempting: treats a patch that names the UID of an earlier object as a conflict, which is retried, although the API server answers 422", async () => {
+  const said = 'Node "workers-1" is invalid: metadata.uid: Invalid value: "uid-of-before": field is immutable';
+  const refusalOf = (...fields: string[]): ApiException<string> => {
+    const causes = fields.map((field) => ({ reason: "FieldValueInvalid", message: "Invalid value", field }));
+    const body = { kind: "Status", code: 422, reason: "Invalid", message: said, details: { causes } };
+    return new ApiException(422, "Unknown API Status Code!", JSON.stringify(body), {});
+  };
+  const other = refusalOf("metadata.uid");
+  equal(statusOf(other), 409);
+  const { type, nonRetryable, message } = await sorted(other);
+  deepEqual([type, nonRetryable], ["ApiUnavailable", false]);
+  equal(message, "Failed to do it: HTTP 422, another object has this name now");
+  for (const invalid of [refusalOf("metadata.uids", "spec.taints"), refusalOf()]) {
+    equal(statusOf(invalid), 422);
+    equal((await sorted(invalid)).type, "ObjectInvalid");
+  }
+});
+
 Deno.test("attempting: accepts a response that is not JSON", async () => {
   const page = Object.assign(answer(502, "x"), { body: "<html>secret</html>" });
   equal((await sorted(page)).message, "Failed to do it: HTTP 502, no reason given");

@@ -1,6 +1,6 @@
 import { deepEqual, equal, rejects } from "node:assert/strict";
 import { ensureNodeCordoned, ensureNodeUncordoned } from "../../../../activities/node/cordon.ts";
-import { FakeKube } from "../../../support/fake_kube.ts";
+import { answer, FakeKube } from "../../../support/fake_kube.ts";
 import { holder, node, pool } from "../../../support/machine_objects.ts";
 
 const target = { pool, node: "n" };
@@ -67,3 +67,26 @@ Deno.test("ensureNodeCordoned: is retried after a conflict", async () => {
   await rejects(ensureNodeCordoned(kube.client, target), { type: "ApiUnavailable", nonRetryable: false });
   equal(kube.get("nodes", "n")?.metadata.annotations, undefined);
 });
+
+Deno.test("fault ensureNodeCordoned: cordons a node without room for annotations, because a compromised node can fill its Node and must not stop the rollout of its pool", async () => {
+  const kube = kubeWith({ annotations: { filled: "by the node" } });
+  let patches = 0;
+  kube.onRequest = (request) => {
+    if (request.startsWith("patch") && patches++ === 0) throw full();
+  };
+  await ensureNodeCordoned(kube.client, target);
+  deepEqual(stateOf(kube), [{ unschedulable: true }, { filled: "by the node" }]);
+  kube.onRequest = (request) => {
+    if (request.startsWith("patch")) throw full();
+  };
+  await ensureNodeCordoned(kube.client, target);
+  await ensureNodeUncordoned(kube.client, target);
+  deepEqual(stateOf(kube), [{ unschedulable: true }, { filled: "by the node" }]);
+});
+
+/** The response to a write that would give an object more than 256 KiB of annotations. */
+function full(): Error {
+  const causes = [{ reason: "FieldValueTooLong", message: "Too long", field: "metadata.annotations" }];
+  const body = { kind: "Status", code: 422, reason: "Invalid", message: "is invalid", details: { causes } };
+  return Object.assign(answer(422, "Invalid"), { body: JSON.stringify(body) });
+}

@@ -122,7 +122,8 @@ Deno.test("slots: have the name of the cluster if it has one; a slot without a c
 
 Deno.test("slots: a pool and machines whose names together are too long for a key have slots like all others", async () => {
   const kube = new FakeKube();
-  const name = `scaling-group.${"g".repeat(180)}`;
+  // Discovery names groups with up to 200 characters.
+  const name = `scaling-group.${"g".repeat(200)}`;
   const long: PoolRef = { kind: "ScalingGroup", cluster: "north", namespace: "kube-system", name };
   const [first, second] = ["a", "b"].map((machine) => `${name}-${machine}`);
   ok(first && second);

@@ -112,6 +112,18 @@ Deno.test("releaseMachine: sets skip-eviction on the node before it removes the 
   deepEqual(annotationsOf(kube), { [mark]: holder });
 });
 
+Deno.test("fault releaseMachine: releases a machine whose node has no room for annotations, and machine-controller then drains the node itself", async () => {
+  const kube = kubeWith({ [hold]: holder, [mark]: holder }, leaving);
+  kube.onRequest = (request) => {
+    if (request !== "patch nodes node-a") return;
+    const causes = [{ reason: "FieldValueTooLong", message: "Too long", field: "metadata.annotations" }];
+    const body = { kind: "Status", code: 422, reason: "Invalid", message: "is invalid", details: { causes } };
+    throw Object.assign(answer(422, "Invalid"), { body: JSON.stringify(body) });
+  };
+  await releaseMachine(kube.client, { ...target, node: "node-a" });
+  deepEqual([skips(kube), annotationsOf(kube)], [undefined, { [mark]: holder }]);
+});
+
 Deno.test("releaseMachine: does not annotate the node of a machine that is absent, or not being deleted, because another machine may use the name", async () => {
   const kube = kubeWith({ [hold]: holder, [mark]: holder });
   await releaseMachine(kube.client, { ...target, node: "node-a" });

@@ -126,6 +126,16 @@ Deno.test("boots: rolls a group back to the previous template by its ID, until a
   equal(bootsOf(group), "image-3");
 });
 
+Deno.test("fault boots: ignores components on a Node that cannot be the name of a ConfigMap, because the API server refuses annotations above 256 KiB", async () => {
+  const group = new GroupInMemory();
+  const [first] = group.cloud.instances();
+  group.join(first?.providerId ?? "", { ...version, components: "x".repeat(250_000) });
+  group.ask(next, released(hashOf(next)));
+  await group.backend.boots?.publish(order);
+  const former = group.kube.get("scalinggroups", "workers")?.metadata.annotations?.["ostler.dev/booted-before"] ?? "{}";
+  equal(JSON.parse(former).components, version.components);
+});
+
 Deno.test("boots: refuses to roll back a group without a last good template", async () => {
   const group = new GroupInMemory();
   const asked = { pool, by: "ann", reason: "" };
