@@ -6,7 +6,7 @@ import { inWords } from "./fault_words.ts";
 import { KubeletSettings, parseKubeletAnnotations } from "./kubelet_settings.ts";
 import { supportedKubeletVersion } from "./kubelet_version.ts";
 import { namesOf, secretsNamespace } from "./names.ts";
-import { settingName } from "./os_settings.ts";
+import { osSettings as checkOsSettings, settingName } from "./os_settings.ts";
 import { ipFamilies } from "./provider_config.ts";
 import { faultsOf, ProfileRefused } from "./refusal.ts";
 
@@ -99,7 +99,10 @@ const EtaInput = z.strictObject({
 });
 type EtaInput = z.infer<typeof EtaInput>;
 
-/** Returns the data of Eta templates; throws ProfileRefused (RenderFailed) that names the invalid fields. */
+/**
+ * Returns the data of Eta templates; throws ProfileRefused that names the invalid fields (RenderFailed, or
+ * ProviderConfigInvalid for settings of the operating system).
+ */
 export function etaData(facts: RenderFacts): EtaInput {
   const parsed = EtaInput.safeParse(given(facts), { error: inWords });
   if (parsed.success) return parsed.data;
@@ -112,6 +115,8 @@ export function etaData(facts: RenderFacts): EtaInput {
 function given(facts: RenderFacts): z.input<typeof EtaInput> {
   const { deployment, provider, cluster, settings, secrets } = facts;
   const names = namesOf(deployment);
+  // A template compares settings with true, so the text "true" would count as false, for example in disableAutoUpdate.
+  checkOsSettings(provider);
   const osSettings = osSettingsOf(provider.operatingSystemSpec);
   const { cidr = "", gateway = "", dns, ipFamily = "" } = provider.network ?? {};
   return {

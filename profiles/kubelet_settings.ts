@@ -2,15 +2,18 @@ import { z } from "zod";
 import { formatGoDuration, parseGoDuration } from "./go_duration.ts";
 import { ProfileRefused } from "./refusal.ts";
 
-const quantity = /^\d+(\.\d+)?(m|k|[KMGTPE]i?|e\d+)?$/;
+// The grammar of Kubernetes, in which kilo is a lower-case k, without signs.
+const quantity = /^(?=\.?\d)\d*(\.\d*)?([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+)?$/;
+const zero = /^[0.]+([a-zA-Z].*)?$/;
 const percentage = /^(100|\d{1,2})(\.\d+)?%$/;
 const resourceName = /^[a-z0-9]([-a-z0-9./]*[a-z0-9])?$/i;
 
 const resources = z.record(z.string().regex(resourceName), z.string().regex(quantity));
 const evictionLimits = z.record(
   z.string().regex(resourceName),
-  z.string().refine((text) => quantity.test(text) || percentage.test(text)),
+  z.string().refine((text) => percentage.test(text) || quantity.test(text) && !zero.test(text)),
 );
+const decimals: Record<string, number> = { k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
 const goDuration = z.string().refine((text) => parseGoDuration(text) !== undefined);
 const percent = z.int().min(0).max(100);
 
@@ -19,7 +22,7 @@ export const KubeletSettings = z.strictObject({
   systemReserved: resources.optional(),
   kubeReserved: resources.optional(),
   evictionHard: evictionLimits.optional(),
-  containerLogMaxSize: z.string().regex(quantity).optional(),
+  containerLogMaxSize: z.string().refine(isLogSize).optional(),
   containerLogMaxFiles: z.int().min(2).optional(),
   maxPods: z.int().min(1).max(2 ** 31 - 1).optional(),
   imageGCHighThresholdPercent: percent.optional(),
@@ -28,6 +31,18 @@ export const KubeletSettings = z.strictObject({
   imageMaximumGCAge: goDuration.optional(),
 });
 export type KubeletSettings = z.infer<typeof KubeletSettings>;
+
+/**
+ * Returns whether the kubelet takes a quantity as the size of a log: it must be in whole bytes, and have no fraction
+ * before a binary suffix such as Gi.
+ */
+function isLogSize(text: string): boolean {
+  if (!quantity.test(text)) return false;
+  const [, fraction = "", suffix = ""] = /^\d*\.?(\d*)(.*)$/.exec(text) ?? [];
+  if (suffix.endsWith("i")) return fraction === "";
+  const exponent = decimals[suffix] ?? Number(/^[eE]([+-]?\d+)$/.exec(suffix)?.[1] ?? (suffix === "" ? 0 : -1));
+  return exponent >= fraction.length;
+}
 
 /** The prefix of annotations that configure the kubelets of a MachineDeployment (from machine-controller's SDK). */
 export const kubeletAnnotationPrefix = "v1.kubelet-config.machine-controller.kubermatic.io/";
@@ -91,13 +106,20 @@ export function parseKubeletAnnotations(annotations: Record<string, string> | un
 }
 
 function checked(settings: KubeletSettings): KubeletSettings {
-  // Both thresholds have a default in the kubelet, which fails to start unless the low one is below the high one.
+  // Thresholds and minimum have a default in the kubelet, which fails to start if they contradict each other.
   const { imageGCLowThresholdPercent: low = 80, imageGCHighThresholdPercent: high = 85 } = settings;
-  if (low < high) return settings;
-  throw new ProfileRefused(
-    "KubeletSettingsInvalid",
-    `Invalid image garbage collection thresholds: low threshold ${low} must be below high threshold ${high}`,
-  );
+  const { imageMinimumGCAge, imageMaximumGCAge: oldest = "0s" } = settings;
+  // A minimum of zero is not set.
+  const youngest = imageMinimumGCAge === undefined || imageMinimumGCAge === "0s" ? "2m0s" : imageMinimumGCAge;
+  const [least, most] = [youngest, oldest].map((text) => parseGoDuration(text) ?? 0) as [number, number];
+  const fault = low >= high
+    ? `thresholds: low threshold ${low} must be below high threshold ${high}`
+    // A maximum of zero is none.
+    : most > 0 && most <= least
+    ? `ages: maximum ${oldest} must be above minimum ${youngest}`
+    : undefined;
+  if (fault === undefined) return settings;
+  throw new ProfileRefused("KubeletSettingsInvalid", `Invalid image garbage collection ${fault}`);
 }
 
 function pairs(text: string, delimiter: string): Record<string, string> | undefined {

@@ -22,7 +22,7 @@ export { withoutEffect } from "./no_effect.ts";
 export { bytesOf, type OsConfig, type OsConfigPhase, specOf } from "./os_config.ts";
 export { parameterPrefix } from "./parameter_values.ts";
 export { checkNetworkFits, checkProfileFits } from "./profile_fit.ts";
-export { parseProviderConfig, type ProviderConfig } from "./provider_config.ts";
+export { asGoReads, parseProviderConfig, type ProviderConfig } from "./provider_config.ts";
 export { ProfileRefused, ReferenceMissing, type RefusalReason } from "./refusal.ts";
 export { renderConfig } from "./render_config.ts";
 export { OsFile, OsProfile, OsUnit, parseProfile, unknownProviders, usableProviders } from "./schema.ts";

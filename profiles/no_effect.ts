@@ -29,7 +29,8 @@ export function withoutEffect({ templateAnnotations, provider }: WrittenDeployme
 }
 
 function ownUpdates({ operatingSystem, operatingSystemSpec }: ProviderConfig): string[] {
-  const given = Object.keys(asObject(operatingSystemSpec) ?? {}).map((key) => key.toLowerCase());
+  const given = Object.entries(asObject(operatingSystemSpec) ?? {})
+    .filter(([, value]) => typeof value === "boolean").map(([key]) => key.toLowerCase());
   const isSaid = ["disableautoupdate", "disablelocksmithd", "disableupdateengine"].some((key) => given.includes(key));
   if (operatingSystem !== "flatcar" || isSaid) return [];
   return [

@@ -44,6 +44,8 @@ export type OsSettings = Record<string, boolean | string>;
  * are filled. Ignores unknown keys. Throws ProfileRefused (ProviderConfigInvalid) for a value of the wrong type.
  */
 export function osSettings({ operatingSystem, operatingSystemSpec }: ProviderConfig): Record<string, OsSettings> {
+  // Operating System Manager reads this setting for every system, also for one without a type of its own here.
+  settingOf(specOf(operatingSystemSpec), "DistUpgradeOnBoot", "boolean");
   const systems = Object.entries(known).map(([system, { data, fields }]) => {
     const spec = system === operatingSystem ? specOf(operatingSystemSpec) : {};
     const read = Object.entries(fields).map(([field, kind]) => [field, settingOf(spec, field, kind)]);

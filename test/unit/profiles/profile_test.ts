@@ -4,6 +4,7 @@ import {
   normaliseKubeletVersion,
   parseKubeletAnnotations,
   parseProfile,
+  parseProviderConfig,
   supportedKubeletVersion,
   supportedMinors,
 } from "../../../profiles/mod.ts";
@@ -149,6 +150,40 @@ Deno.test("parseKubeletAnnotations: refuses invalid values, naming annotation an
   }
   const crossed = { [`${prefix}ImageGCLowThresholdPercent`]: "90" };
   refuses(() => parseKubeletAnnotations(crossed), "KubeletSettingsInvalid", "90", "85");
+});
+
+Deno.test("parseKubeletAnnotations: accepts and refuses quantities and ages as the kubelet does", () => {
+  const given = {
+    SystemReserved: ["cpu=.5", "memory=1E9", "memory=2.Gi", "cpu=100000u"],
+    EvictionHard: ["memory.available<1e+8", "nodefs.available<0%"],
+    ContainerLogMaxSize: ["10M", "1.5G", "1e7", "0"],
+    ImageMaximumGCAge: ["121s", "0s"],
+  };
+  const bad = {
+    SystemReserved: ["memory=200K", "memory=1e", "cpu=.", "cpu=1mi"],
+    EvictionHard: ["memory.available<100K", "memory.available<0", "memory.available<0.0Mi"],
+    ContainerLogMaxSize: ["100K", "1.5Gi", "0.5", "100m"],
+  };
+  const read = (key: string, value: string): object => parseKubeletAnnotations({ [prefix + key]: value });
+  for (const [key, values] of Object.entries(given)) for (const value of values) read(key, value);
+  for (const [key, values] of Object.entries(bad)) {
+    for (const value of values) refuses(() => read(key, value), "KubeletSettingsInvalid", prefix + key, `"${value}"`);
+  }
+  refuses(() => read("ImageMaximumGCAge", "2m"), "KubeletSettingsInvalid", "2m0s");
+  const unset = { [`${prefix}ImageMinimumGCAge`]: "0s", [`${prefix}ImageMaximumGCAge`]: "1m" };
+  refuses(() => parseKubeletAnnotations(unset), "KubeletSettingsInvalid", "1m0s", "2m0s");
+});
+
+Deno.test("parseProviderConfig: finds fields in any case, and takes null as not set, as machine-controller does", () => {
+  const network = { CIDR: "192.0.2.5/24", gateway: null, DNS: { Servers: ["192.0.2.1"] }, ipFamily: null };
+  const value = { CloudProvider: "aws", operatingsystem: "flatcar", caPublicKey: null, network };
+  assert.deepEqual(parseProviderConfig(value, "fleet/pool"), {
+    cloudProvider: "aws",
+    operatingSystem: "flatcar",
+    network: { cidr: "192.0.2.5/24", dns: { servers: ["192.0.2.1"] } },
+  });
+  const unknown = { cloudProvider: "aws", operatingSystem: "flatcar", colour: null };
+  refuses(() => parseProviderConfig(unknown, "fleet/pool"), "ProviderConfigInvalid", '"colour"');
 });
 
 Deno.test("fault P1: a profile that names an unknown provider is valid, and only a pool on that provider is refused", () => {

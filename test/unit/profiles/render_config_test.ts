@@ -10,7 +10,7 @@ import {
 import { TemplateFault } from "../../../profiles/engines/template_engine.ts";
 import { etaData } from "../../../profiles/eta_input.ts";
 import { type FactOverrides, renderFacts, testCa } from "../../support/render_facts.ts";
-import { refusalOf } from "./refuses.ts";
+import { refusalOf, refuses } from "./refuses.ts";
 
 interface Seen {
   path: string;
@@ -177,6 +177,16 @@ Deno.test("etaData: returns settings of the operating system under their JSON na
   const { osSettings, distUpgradeOnBoot } = etaData(renderFacts({ provider: { operatingSystemSpec: written } }));
   const expected = { distUpgradeOnBoot: true, rhelOrganizationName: "a", rhsmOfflineToken: "b", mine: "c" };
   assert.deepEqual([osSettings, distUpgradeOnBoot], [expected, true]);
+});
+
+Deno.test("etaData: refuses operating system settings of a wrong type, as Operating System Manager does", () => {
+  const wrong: [string, string][] = [["flatcar", "disableAutoUpdate"], ["debian", "distUpgradeOnBoot"]];
+  for (const [operatingSystem, field] of wrong) {
+    const provider = { operatingSystem, operatingSystemSpec: { [field]: "true" } };
+    refuses(() => etaData(renderFacts({ provider })), "ProviderConfigInvalid", "must be true or false");
+  }
+  const unset = { operatingSystem: "flatcar", operatingSystemSpec: { disableAutoUpdate: null, mine: 5 } };
+  assert.deepEqual(etaData(renderFacts({ provider: unset })).osSettings, {});
 });
 
 Deno.test("etaData: takes the certificates of a bundle that has other text around them, as Operating System Manager does", () => {
