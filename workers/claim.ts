@@ -139,6 +139,6 @@ function conflict(config: Config, self: ClusterIdentity, { scheduleId, owner, ta
   const theirs = `Schedule "${scheduleId}" on task queue "${taskQueue}" belongs to ${clusterText(owner ?? self)}`;
   const proof = self.uid === "" ? 'allow the service account of this process to get namespace "kube-system", or ' : "";
   const way = `${proof}set a unique --cluster (OSTLER_CLUSTER) and --task-queue for each cluster; ` +
-    `if the other cluster no longer exists, delete its Schedule`;
+    "if the other cluster no longer exists, delete its Schedule and terminate its runs";
   return new ClusterConflict(`Failed to serve ${clusterText(self)} on ${place}: ${theirs}; ${way}`);
 }

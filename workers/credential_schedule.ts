@@ -16,6 +16,17 @@ export function scheduleIdOf({ cluster }: Pick<Config, "cluster">): string {
   return renewalIdOf(cluster);
 }
 
+/** The least duration of a run of a Schedule, and the least pause between its end and the next run (ms). */
+const runMs = { least: 600_000, before: 300_000 };
+
+/**
+ * Returns the milliseconds after which a run of a Schedule ends, if the Schedule starts one every `every` milliseconds.
+ * No worker may serve the task queue of an open run any more, and an open run prevents all later runs.
+ */
+export function runTimeoutOf(every: number): number {
+  return Math.max(runMs.least, every - runMs.before);
+}
+
 /** Milliseconds until the next check: after a success, because a user may delete the Schedule, and after a failure. */
 const pauses = { standing: 600_000, failed: 5_000 };
 
@@ -127,6 +138,7 @@ function credentialSchedule(config: Config, self: ClusterIdentity): ScheduleOpti
       workflowType: renewalType,
       workflowId: scheduleIdOf(config),
       taskQueue: config.taskQueue,
+      workflowExecutionTimeout: runTimeoutOf(every),
       args: [{ ...(config.cluster === "" ? {} : { cluster: config.cluster }), ...givenDeadlines(config) }],
       // The owner is in the memo of the action, because the memo of the Schedule itself cannot be updated.
       ...(self.uid === "" ? {} : { memo: { cluster: { ...self } } }),

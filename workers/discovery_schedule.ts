@@ -4,7 +4,7 @@ import type { Client, ScheduleOptions } from "@temporalio/client";
 import { setTimeout } from "node:timers/promises";
 import { discoveryIdOf } from "../workflows/commands/start_options.ts";
 import type { Config } from "./config.ts";
-import type { ScheduleDeps } from "./credential_schedule.ts";
+import { runTimeoutOf, type ScheduleDeps } from "./credential_schedule.ts";
 
 /** Milliseconds between discoveries, as in the Constellation node operator. */
 const everyMs = 900_000;
@@ -54,6 +54,7 @@ function scheduleFor({ cluster, taskQueue }: Config): ScheduleOptions {
       workflowType: "discoverScalingGroups",
       workflowId: scheduleId,
       taskQueue,
+      workflowExecutionTimeout: runTimeoutOf(everyMs),
       args: [cluster === "" ? {} : { cluster }],
       staticSummary: "Discover scaling groups",
       staticDetails:

@@ -40,15 +40,23 @@ export function admitMachineDeployment(context: MachineDeploymentAdmission): Adm
     // Finalizers must be removable from any object, even an invalid one.
     if (object.metadata.deletionTimestamp) return {};
     if (operation === "CREATE" && isNameOfOtherKind(request)) return denied([nameTaken(request)]);
-    const { template, faults } = readPoolTemplate(object, subjectOf(request));
+    const { template, faults: invalid } = readPoolTemplate(object, subjectOf(request));
+    const ofKubelet = kubeletFaultsOf(object);
+    const known = oldObject ? kubeletFaultsOf(oldObject) : [];
+    const faults = [...invalid, ...ofKubelet.filter((fault) => !known.includes(fault))];
+    // Go templates accept more settings than this check, so one that was there before must not block other changes,
+    // such as those of Ostler and machine-controller during a rollout.
+    const old = ofKubelet.filter((fault) => known.includes(fault));
     // Faults that existed before must not prevent changes of labels, replicas or status.
-    if (faults.length > 0) return oldObject && isUntouched(object, oldObject) ? { warnings: faults } : denied(faults);
+    if (faults.length > 0) {
+      return oldObject && isUntouched(object, oldObject) ? { warnings: [...faults, ...old] } : denied(faults);
+    }
     const before = oldObject && readPoolTemplate(oldObject, "");
     const verdict = await chooseProfile(
       { object, template, before: before?.faults.length === 0 ? before.template : undefined },
       context,
     );
-    return withWarnings(verdict, template.warnings);
+    return withWarnings(verdict, [...old, ...template.warnings]);
   };
 }
 
@@ -172,10 +180,14 @@ function readPoolTemplate(
     () => void (provider = parseProviderConfig(providerSpec.value, subject)),
     () => void checkNetworkFits(provider),
     () => void normaliseKubeletVersion(versions.kubelet),
-    () => void parseKubeletAnnotations(annotations),
     () => void (warnings = withoutEffect({ templateAnnotations: written?.annotations ?? {}, provider })),
   ].flatMap(faultOf);
   return { template: { provider, profile: annotations[profileAnnotation] ?? "", warnings }, faults };
+}
+
+/** Returns why the kubelet settings in the annotations are invalid; empty if they are valid. */
+function kubeletFaultsOf({ metadata }: KubeObject): string[] {
+  return faultOf(() => void parseKubeletAnnotations(metadata.annotations ?? {}));
 }
 
 function faultOf(check: () => void): string[] {

@@ -1,5 +1,6 @@
 /** The registration of the webhook with API servers: the CA to trust, and whether it holds new machines. */
 import { isDeepStrictEqual } from "node:util";
+import { osmCertificate } from "../../activities/handover/names.ts";
 import type { Kube } from "../../activities/kube/client.ts";
 import { admissionGroup, holdName } from "../../activities/kube/machine_deployment.ts";
 import { ifFound, statusOf } from "../../activities/kube/status.ts";
@@ -11,6 +12,12 @@ export interface Registration {
   readonly trusted?: string;
   /** Whether the webhook holds new machines. */
   readonly holds: boolean;
+}
+
+/** A webhook configuration as read. */
+interface Found {
+  readonly metadata?: { readonly annotations?: Readonly<Record<string, string>> };
+  readonly webhooks: Webhook[];
 }
 
 interface Webhook {
@@ -59,13 +66,17 @@ export async function register(kube: Kube, registration: Registration): Promise<
   if (caBundle !== undefined) {
     for (const configuration of judgingOf(kube, endpoints)) {
       const { endpoint } = configuration;
-      told.push(await keep(configuration, (found) => found.map((each) => trusting(each, endpoint, caBundle))));
+      told.push(await keep(configuration, (found) => trusting(found, endpoint, caBundle)));
     }
   }
   const { pools } = endpoints;
   if (pools) {
-    const webhooks = (found: Webhook[]): Webhook[] => holds ? [holdWebhook(pools, caBundle ?? bundleOf(found))] : [];
-    told.push(await keep(holdingOf(kube, pools), webhooks));
+    told.push(
+      await keep(holdingOf(kube, pools), (found) => {
+        const bundle = caBundle ?? bundleOf(found.webhooks);
+        return { ...found, webhooks: holds ? [holdWebhook(pools, bundle)] : [] };
+      }),
+    );
   }
   if (told.includes("outpaced")) return "outpaced";
   return told.includes("some") ? "some" : "all";
@@ -73,17 +84,17 @@ export async function register(kube: Kube, registration: Registration): Promise<
 
 async function keep(
   { kube, plural, name }: Configuration,
-  wantedOf: (found: Webhook[]) => Webhook[],
+  wantedOf: (found: Found) => Found,
 ): Promise<Registered> {
   const place = { ...admissionGroup, plural, name };
-  const found = await ifFound<unknown>(kube.custom.getClusterCustomObject(place));
-  if (!found) return "some";
-  const { webhooks = [] } = found as { webhooks?: Webhook[] };
-  const wanted = wantedOf(webhooks);
-  if (isDeepStrictEqual(wanted, webhooks)) return "all";
+  const read = await ifFound<unknown>(kube.custom.getClusterCustomObject(place));
+  if (!read) return "some";
+  const found = { webhooks: [], ...read } as Found;
+  const wanted = wantedOf(found);
+  if (isDeepStrictEqual(wanted, found)) return "all";
   try {
     // The update has the resource version that was read: of two concurrent webhooks one is refused and retries.
-    await kube.custom.replaceClusterCustomObject({ ...place, body: { ...found, webhooks: wanted } });
+    await kube.custom.replaceClusterCustomObject({ ...place, body: wanted });
     return "all";
   } catch (error) {
     if (statusOf(error) === 409) return "outpaced";
@@ -93,12 +104,29 @@ async function keep(
 
 /**
  * Sets the CA bundle, except for webhooks of Operating System Manager, which have the same names but their own
- * authority.
+ * authority. Also ends the injection of that authority, because cert-manager would write it over the CA bundle.
  */
-function trusting(webhook: Webhook, endpoint: WebhookEndpoint, caBundle: string): Webhook {
-  const { clientConfig } = webhook;
-  if (!endpoint.isIn(clientConfig)) return webhook;
-  return { ...webhook, clientConfig: { ...clientConfig, caBundle } };
+function trusting(found: Found, endpoint: WebhookEndpoint, caBundle: string): Found {
+  const isOurs = ({ clientConfig }: Webhook): boolean => endpoint.isIn(clientConfig);
+  if (!found.webhooks.some(isOurs)) return found;
+  const webhooks = found.webhooks.map((webhook) =>
+    isOurs(webhook) ? { ...webhook, clientConfig: { ...webhook.clientConfig, caBundle } } : webhook
+  );
+  return { ...withoutInjection(found), webhooks };
+}
+
+/** Annotation of cert-manager with a Certificate, as namespace/name, whose CA it writes into all webhooks. */
+const injection = "cert-manager.io/inject-ca-from";
+
+/**
+ * Removes the annotation with Operating System Manager's Certificate, which Helm keeps when it takes over the object.
+ * An annotation with another Certificate stays, because the webhook may be about to use it.
+ */
+function withoutInjection(found: Found): Found {
+  const { annotations = {} } = found.metadata ?? {};
+  if (!annotations[injection]?.endsWith(`/${osmCertificate}`)) return found;
+  const { [injection]: _, ...others } = annotations;
+  return { ...found, metadata: { ...found.metadata, annotations: others } };
 }
 
 function bundleOf([found]: Webhook[]): string | undefined {

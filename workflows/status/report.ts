@@ -8,7 +8,7 @@ import type { Seen, Standing, Telling } from "../state/rollout.ts";
 import { troubleOf } from "../state/trouble.ts";
 import { describe, etaNow, standingOf, underway, wavesNow } from "./describe.ts";
 import { conditions, details } from "./page.ts";
-import { searchAttributes } from "./search_attributes.ts";
+import { columnTextOf, searchAttributes } from "./search_attributes.ts";
 import { isApproved } from "../state/approval.ts";
 import { iso } from "../state/loop.ts";
 
@@ -105,14 +105,15 @@ function index(rollout: Indexed): void {
 
 type Indexed = Seen<"settings" | "view" | "target">;
 
-function attributesOf({ settings: { pool }, view, target: { desired } }: Indexed): Attribute[] {
+/** Returns the search attributes of a run, as its state requires them. */
+export function attributesOf({ settings: { pool }, view, target: { desired } }: Indexed): Attribute[] {
   const { cluster, namespace, name } = pool;
   return [
     ...(cluster === undefined ? [] : [{ key: searchAttributes.cluster, value: cluster }]),
     { key: searchAttributes.namespace, value: namespace },
     { key: searchAttributes.machineDeployment, value: name },
     { key: searchAttributes.phase, value: view.standing.phase },
-    ...(desired ? [{ key: searchAttributes.image, value: desired.image }] : []),
+    ...(desired ? [{ key: searchAttributes.image, value: columnTextOf(desired.image) }] : []),
   ];
 }
 

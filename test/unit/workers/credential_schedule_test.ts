@@ -3,6 +3,7 @@ import type { Client, ScheduleOptions } from "@temporalio/client";
 import { ScheduleAlreadyRunning, ScheduleNotFoundError } from "@temporalio/client";
 import { readConfig } from "../../../workers/config.ts";
 import { ensureCredentialSchedule, keepCredentialSchedule } from "../../../workers/credential_schedule.ts";
+import { keepDiscoverySchedule } from "../../../workers/discovery_schedule.ts";
 import { eventually } from "../../support/eventually.ts";
 
 type Update = (previous: { state: object; action: object }) => { state: object; spec: object };
@@ -56,6 +57,25 @@ Deno.test("ensureCredentialSchedule: creates a missing Schedule with a note abou
   deepEqual([action?.workflowType, action?.taskQueue, action?.args], ["renewCredentials", "queue", [{}]]);
   match(String(memo?.["purpose"]), /Renews the credentials/);
   equal(state?.note, memo?.["purpose"]);
+});
+
+Deno.test("Schedules: bound each run, because an open run without workers would prevent all later runs", async () => {
+  const schedules = new FakeSchedules();
+  await ensureCredentialSchedule(schedules.client, { config: readConfig({}), self });
+  equal(schedules.made?.action.workflowExecutionTimeout, 3_300_000);
+  const brief = new FakeSchedules();
+  await ensureCredentialSchedule(brief.client, { config: readConfig({ OSTLER_CREDENTIAL_SECONDS: "600" }), self });
+  equal(brief.made?.action.workflowExecutionTimeout, 600_000, "Expected enough time for slow API servers");
+  const discovery = new FakeSchedules();
+  const stop = new AbortController();
+  const keeping = keepDiscoverySchedule(readConfig({ OSTLER_CLOUD: "simulated", OSTLER_CLOUD_PLACE: "http://cloud" }), {
+    ...{ connect: () => Promise.resolve(discovery.client), log: { info: () => {}, warn: () => {} } },
+    signal: stop.signal,
+  });
+  await eventually("the Schedule", () => discovery.made !== undefined);
+  stop.abort();
+  await keeping;
+  equal(discovery.made?.action.workflowExecutionTimeout, 600_000);
 });
 
 Deno.test("ensureCredentialSchedule: updates an existing Schedule, but does not resume a Schedule that a person paused", async () => {

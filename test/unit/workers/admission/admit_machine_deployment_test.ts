@@ -120,6 +120,20 @@ Deno.test("admitMachineDeployment: an error that the previous object had too blo
   deepEqual(await judge(null, deployment(broken)), {});
 });
 
+Deno.test("admitMachineDeployment: a kubelet annotation that the previous object had too, and Operating System Manager accepts, does not block changes of the MachineDeployment", async () => {
+  const prefix = "v1.kubelet-config.machine-controller.kubermatic.io/";
+  // Operating System Manager drops the pair without a delimiter.
+  const annotations = { [profileKey]: "mine", [`${prefix}SystemReserved`]: "cpu=200m,memory" };
+  const bound = { "cluster.k8s.io/cluster-api-autoscaler-node-group-min-size": "3" };
+  for (const words of [{ annotations: { ...annotations, ...bound } }, { annotations, kubelet: "1.36.2" }]) {
+    const { denial, warnings } = await judge(deployment(words), deployment({ annotations }));
+    equal(denial, undefined);
+    match(warnings?.[0] ?? "", /SystemReserved": value "cpu=200m,memory" must be/);
+  }
+  const another = { ...annotations, [`${prefix}SystemReserved`]: "cpu=200m,disk" };
+  match(await denial(deployment({ annotations: another }), deployment({ annotations })), /cpu=200m,disk/);
+});
+
 Deno.test("admitMachineDeployment: replaces a default profile when the operating system changes", async () => {
   const { denial, patch } = await judge(deployment({ value: { operatingSystem: "rhel" } }), deployment());
   equal(denial, undefined);
@@ -183,4 +197,5 @@ Deno.test("fault P9: admitMachineDeployment warns that Flatcar machines would up
   match((await warningsOf({})).join(), /^Flatcar updates and reboots its machines itself, .*disableAutoUpdate to true/);
   for (const isDisabled of [true, false]) deepEqual(await warningsOf({ disableAutoUpdate: isDisabled }), []);
   deepEqual(await warningsOf({ disableUpdateEngine: true }), []);
+  for (const unread of [null, "true"]) equal((await warningsOf({ disableAutoUpdate: unread })).length, 1);
 });

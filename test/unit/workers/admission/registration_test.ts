@@ -48,6 +48,25 @@ Deno.test("register: does not change the CA bundle of webhooks of Operating Syst
   deepEqual(kube.writes, []);
 });
 
+Deno.test("register: stops cert-manager from writing the CA of Operating System Manager into a configuration that Ostler has taken over", async () => {
+  const injection = "cert-manager.io/inject-ca-from";
+  const osms = { [injection]: "kube-system/operating-system-manager-serving-cert", kept: "yes" };
+  const annotationsAfter = async (annotations: Record<string, string>, called: string): Promise<unknown> => {
+    const kube = new FakeKube();
+    const service = { namespace: "ostler-system", name: called };
+    const webhooks = [{ name: "theirs", clientConfig: { service, caBundle: bundle } }];
+    const metadata = { name: "operatingsystemmanager.k8c.io", annotations };
+    kube.put("validatingwebhookconfigurations", { metadata, webhooks });
+    await register(kube.client, { endpoints: { management: endpoint }, trusted: "PEM", holds: false });
+    return kube.get("validatingwebhookconfigurations", metadata.name)?.metadata.annotations;
+  };
+  deepEqual(await annotationsAfter(osms, "ostler-webhook"), { kept: "yes" });
+  deepEqual(await annotationsAfter(osms, "operating-system-manager-webhook"), osms);
+  // While the webhook changes to a certificate of cert-manager, pods with their own certificate still run.
+  const ours = { [injection]: "ostler-system/ostler-webhook" };
+  deepEqual(await annotationsAfter(ours, "ostler-webhook"), ours);
+});
+
 Deno.test("register: does not change the CA bundle that cert-manager sets", async () => {
   const kube = cluster();
   await register(kube.client, { endpoints, holds: true });
