@@ -106,7 +106,8 @@ function addSkip(program: Command, { terminal, end, inWorld }: Wiring): void {
   const command = program.command("skip")
     .summary("skip one outdated machine")
     .description("skip one outdated machine for this change")
-    .argument("<machine>", "machine, or its node");
+    .argument("<machine>", "machine, or its node; with --pool, the name in the status and messages of that pool")
+    .option("--pool <pool>", "pool without Machines: sg/NAME or nodepool/NAME");
   const full = finished(withNamespace(withReason(command, untilEnded)));
   full.action(async (machine: string, given: SendFlags) => {
     const { skipMachine } = await import("./send_command.ts");

@@ -142,7 +142,8 @@ async function missing(
   }
   if (await ifAllowed(ifFound(cluster.kube.core.readNode({ name }))) !== undefined) {
     return new Refusal(
-      `Failed to explain node "${name}": no Machine and no NodePool owns it, so Ostler does not manage it`,
+      `Failed to explain node "${name}": no Machine and no NodePool owns it; if a scaling group does, ` +
+        "run ostler status sg/NAME",
     );
   }
   return await noMachine(cluster, { name, namespace });

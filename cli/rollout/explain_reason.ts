@@ -5,7 +5,7 @@ import {
   upgradeReason,
   upgradeReasons,
 } from "../../workflows/kubernetes/upgrade_reasons.ts";
-import { remedies } from "../../workflows/status/remedies.ts";
+import { explainedRemedies, remedies } from "../../workflows/status/remedies.ts";
 import { Refusal } from "../failure.ts";
 import { styled, type Terminal } from "../terminal.ts";
 import { asData, type Format } from "../view/output.ts";
@@ -16,6 +16,9 @@ import { nearText } from "./near_names.ts";
 /** Names of objects in Kubernetes have no capital letters, so a name in PascalCase is a reason. */
 const form = /^[A-Z][A-Za-z]*$/;
 
+/** The remedies of all reasons of pools. */
+const ofPools: Record<string, string> = { ...remedies, ...explainedRemedies };
+
 /** Returns whether a text is a reason and not a name of an object. */
 export function isReason(text: string): boolean {
   return form.test(text);
@@ -24,9 +27,9 @@ export function isReason(text: string): boolean {
 /** Prints the meaning of a reason, without any request; throws Refusal with similar reasons if it is unknown. */
 export function explainReason(terminal: Terminal, reason: string, output: Format): number {
   const upgrade = upgradeReason(reason);
-  const remedy = Object.hasOwn(remedies, reason) ? remedies[reason] : undefined;
+  const remedy = Object.hasOwn(ofPools, reason) ? ofPools[reason] : undefined;
   if (upgrade === undefined && remedy === undefined) {
-    const known = new Set([...upgradeReasons, ...Object.keys(remedies)]);
+    const known = new Set([...upgradeReasons, ...Object.keys(ofPools)]);
     const where = "docs/how-to/operate.md has the conditions and reasons of pools";
     throw new Refusal(
       `Failed to explain reason "${printable(reason, 60)}": unknown reason${nearText(reason, known) || `; ${where}`}`,

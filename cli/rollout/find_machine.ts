@@ -38,10 +38,12 @@ async function readableMachines(
   return { machines: items.flatMap((one) => Machine.safeParse(one).data ?? []), isWhole };
 }
 
-/** Returns the refusal for a name that neither a machine nor the node of a machine has, with similar names. */
+/**
+ * Returns the refusal for a name that neither a machine nor the node of a machine has, with a remedy and similar names.
+ */
 export async function noMachine(
   cluster: NamedCluster,
-  { name, namespace }: { name: string; namespace: string },
+  { name, namespace, remedy }: { name: string; namespace: string; remedy?: string },
 ): Promise<Refusal> {
   const { machines, isWhole } = await readableMachines(cluster, namespace);
   const names = machines.flatMap(({ metadata, status }) => [
@@ -51,8 +53,8 @@ export async function noMachine(
   const where = isWhole ? "" : ` in namespace "${namespace}", and you are not allowed to read other namespaces`;
   return new Refusal(
     `Failed to find machine "${name}": no machine, and no node of a machine, has this name${where}${
-      nearText(name, names)
-    }`,
+      remedy === undefined ? "" : `; ${remedy}`
+    }${nearText(name, names)}`,
   );
 }
 

@@ -5,6 +5,8 @@ import { Refusal } from "../failure.ts";
 import { calledAs, type Terminal } from "../terminal.ts";
 import { UsageError } from "../usage_error.ts";
 import type { Command } from "../../workflows/commands/messages.ts";
+import type { PoolRef } from "../../workflows/contracts/mod.ts";
+import type { NamedCluster } from "../connect/cluster.ts";
 import { type Patience, patienceOf } from "../view/durations.ts";
 import { abreast } from "../../activities/kube/status.ts";
 import { awaitEffects, type Ended } from "./await_effect.ts";
@@ -51,7 +53,7 @@ export async function sendCommand(
   return Math.max(code, refusal?.exitCode ?? 0);
 }
 
-/** Sends skip for one machine to the pool of that machine. */
+/** Sends skip for one machine to the pool of that machine, or to the pool that `--pool` names. */
 export async function skipMachine(
   terminal: Terminal,
   world: World,
@@ -59,13 +61,32 @@ export async function skipMachine(
 ): Promise<number> {
   const patience = patienceOf(flags);
   const cluster = await world.cluster();
-  const { namespace = cluster.namespace } = flags;
+  const { pool, machine } = await skippedBy(cluster, name, flags);
+  const rows = [await readRow(cluster, pool)];
+  return await sendToAll(terminal, world, { name: "skip", flags, patience, rows, machine });
+}
+
+// Machines of scaling groups and NodePools have no Machine object that shows their pool, so `--pool` names it. Their
+// run drops a name that none of its machines has, and reports it.
+async function skippedBy(
+  cluster: NamedCluster,
+  name: string,
+  flags: SendFlags,
+): Promise<{ pool: PoolRef; machine: string }> {
+  const { namespace = cluster.namespace, pool } = flags;
+  if (pool !== undefined) {
+    const chosen = chosenBy(flags, cluster, false);
+    if (chosen.kind === "one" && chosen.pool.kind !== undefined) return { pool: chosen.pool, machine: name };
+    throw new UsageError(`Failed to use "${pool}" as --pool: expected sg/NAME or nodepool/NAME`);
+  }
   const found = await findMachine(cluster, { name, namespace });
-  if (found === undefined) throw await noMachine(cluster, { name, namespace });
+  if (found === undefined) {
+    const remedy = "for a machine of a scaling group or NodePool, give --pool";
+    throw await noMachine(cluster, { name, namespace, remedy });
+  }
   const machine = found.machine.metadata.name;
   if (found.pool === undefined) throw new Refusal(`Failed to skip machine "${machine}": no MachineDeployment owns it`);
-  const rows = [await readRow(cluster, found.pool)];
-  return await sendToAll(terminal, world, { name: "skip", flags, patience, rows, machine });
+  return { pool: found.pool, machine };
 }
 
 interface Sending {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { upgradeReasons } from "../../../../workflows/kubernetes/upgrade_reasons.ts";
 import { FakeWorld } from "../../../support/fake_world.ts";
 import { UpgradeWorld } from "../../../support/upgrade_world.ts";
@@ -49,6 +50,19 @@ Deno.test("ostler explain REASON: fits into 80 columns, whatever the reason", as
     assert.equal(code, 0, reason);
     for (const line of out.split("\n")) assert.ok(line.length <= 80, line);
   }
+});
+
+Deno.test("ostler explain REASON: explains each reason of pools that docs/how-to/operate.md names as one of a pool", async () => {
+  const page = await readFile(new URL("../../../../docs/how-to/operate.md", import.meta.url), "utf8");
+  const rows = [...page.matchAll(/^\| (?:`Blocked`: )?((?:`[A-Z]\w+`(?:, )?)+) \|/gm)].map(([, cell = ""]) => cell);
+  const reasons = rows.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, reason = ""]) => reason));
+  assert.ok(reasons.length > 40);
+  const pools = new Set<string>();
+  for (const reason of reasons) {
+    const { out } = await explained(reason);
+    if (out.includes(`${reason}, of a pool\n`)) pools.add(reason);
+  }
+  assert.deepEqual(reasons.filter((reason) => !pools.has(reason)), []);
 });
 
 Deno.test("ostler explain REASON: exits with 1 for an unknown reason, and suggests a similar one", async () => {

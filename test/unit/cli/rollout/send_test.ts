@@ -173,7 +173,22 @@ Deno.test("ostler skip: finds the pool of a machine by its owners, also by the n
   ]]);
   const wrong = await made.run(["skip", "old-2"]);
   assert.equal(wrong.code, 1);
-  assert.match(wrong.err, /did you mean "old-1"/);
+  assert.match(wrong.err, /has this name; for a machine of .+, give --pool; did you mean "old-1"/);
+});
+
+Deno.test("ostler skip: --pool names a machine of a scaling group or a NodePool, which has no Machine object", async () => {
+  const made = world();
+  made.kube.put("scalinggroups", { metadata: { name: "workers" }, spec: {} });
+  made.kube.put("nodepools", { metadata: { namespace: "fleet", name: "gpu" }, spec: {} });
+  assert.equal((await made.run(["skip", "i-0abc", "--pool", "sg/workers"])).code, 0);
+  assert.equal((await made.run(["skip", "gpu-1", "--pool", "nodepool/gpu", "-n", "fleet"])).code, 0);
+  assert.deepEqual(made.sent.map(({ pool: { kind, name }, command: { machine } }) => [kind, name, machine]), [
+    ["ScalingGroup", "scaling-group.workers", "i-0abc"],
+    ["NodePool", "node-pool.gpu", "gpu-1"],
+  ]);
+  const none = await made.run(["skip", "i-0abc"]);
+  assert.deepEqual([none.code, none.err.includes("give --pool")], [1, true], none.err);
+  assert.equal((await made.run(["skip", "i-0abc", "--pool", "pool"])).code, 2);
 });
 
 Deno.test("ostler pause: --wait waits until the pool is paused and no step is running", async () => {
