@@ -73,7 +73,7 @@ Deno.test("docs/how-to/operate.md: each command has a namespace, unless it needs
   const commands = table.flatMap((line) => [...line.matchAll(/`(ostler [^`]+)`/g)].map(([, command = ""]) => command));
   assert.ok(commands.length >= 12, commands.join("\n"));
   assert.deepEqual(
-    commands.filter((command) => !/ -n kube-system\b| -A\b| explain [A-Z]| nodeversion\//.test(command)),
+    commands.filter((command) => !/ -n kube-system\b| -A\b| explain [A-Z]| nodeversion\/| sg\//.test(command)),
     [],
   );
 });

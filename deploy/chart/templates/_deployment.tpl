@@ -100,6 +100,8 @@ metadata:
   namespace: {{ .root.Release.Namespace }}
 spec:
   maxUnavailable: 1
+  # Pods that are not Ready, such as those that Temporal refuses, must not block the drains of their nodes.
+  unhealthyPodEvictionPolicy: AlwaysAllow
   selector:
     matchLabels: { {{ include "ostler.selector" . }} }
 {{- end }}

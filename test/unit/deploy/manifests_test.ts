@@ -253,6 +253,16 @@ for (const file of ["controller.yaml", "worker.yaml"]) {
   });
 }
 
+Deno.test("manifests: drains may always evict pods of Ostler that are not Ready, for example while Temporal refuses them", () => {
+  const budgets = ["controller.yaml", "worker.yaml", "webhook/webhook.yaml"].flatMap((file) =>
+    manifests(join(kubernetes, file)).filter(({ kind }) => kind === "PodDisruptionBudget")
+  );
+  assert.equal(budgets.length, 3);
+  for (const { metadata: { name }, spec } of budgets) {
+    assert.equal((spec as { unhealthyPodEvictionPolicy?: string }).unhealthyPodEvictionPolicy, "AlwaysAllow", name);
+  }
+});
+
 Deno.test("manifests: controller and worker have the same version and Worker Deployment, so that the version can become current", () => {
   const [controller, worker] = ["controller.yaml", "worker.yaml"].map((file) => {
     const { metadata, spec: { containers: [container] } } = processOf(file).template;

@@ -60,6 +60,27 @@ Deno.test("alerts: each one has exactly one runbook in docs/how-to/observe.md", 
   }
 });
 
+Deno.test("alerts: OstlerRolloutBlocked and its runbook have each reason that blocks a rollout without halting it", async () => {
+  const source = await readFile(new URL("../../../workflows/policy/turn.ts", import.meta.url), "utf8");
+  const [blocked = ""] = /interface Blocked \{[^}]*/.exec(source) ?? [];
+  const reasons = [...blocked.matchAll(/^ +\| "(\w+)"/gm)].map(([, reason = ""]) => reason);
+  // Requested by a person, part of the plan, or with an alert of their own.
+  const others = [
+    "Paused",
+    "Soaking",
+    "AwaitingApproval",
+    "OnlySkippedRemain",
+    "SetAside",
+    "PolicyConflict",
+    "Quarantined",
+  ];
+  const { expr = "" } = alerts.find(({ alert }) => alert === "OstlerRolloutBlocked") ?? {};
+  const [runbook = ""] = /### OstlerRolloutBlocked[^#]*/.exec(text) ?? [];
+  ok(reasons.length > 10);
+  const wanted = reasons.filter((reason) => !others.includes(reason));
+  deepEqual(wanted.filter((reason) => !expr.includes(reason) || !runbook.includes(`\`${reason}\``)), []);
+});
+
 Deno.test("metrics: each one is on a dashboard or in an alert", () => {
   const looked = metricsIn(JSON.stringify([dashboards, alerts]));
   deepEqual(Object.keys(metrics).filter((name) => name.startsWith("ostler_") && !looked.includes(name)), []);
