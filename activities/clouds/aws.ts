@@ -3,7 +3,7 @@
  * template>:<version number>", because a version never changes. If a group uses `$Latest` or `$Default`, Ostler's first
  * change of the group sets a version number instead.
  */
-import { AwsApi, type Connected, type Place } from "./aws/api.ts";
+import { AwsApi, type Connected, patienceMs, type Place } from "./aws/api.ts";
 import { attemptsIn } from "./aws/attempts.ts";
 import { AwsGroups, groupOf } from "./aws/groups.ts";
 import { AwsInstances } from "./aws/instances.ts";
@@ -19,7 +19,7 @@ import type { Driver } from "./driver.ts";
 export async function openAws(
   { clusterTag, ...place }: Place & { clusterTag: string },
 ): Promise<Driver> {
-  const api = new AwsApi(await connected(place), place.signal);
+  const api = new AwsApi(await connected(place), place.signal, place.requestMs);
   const groups = new AwsGroups(api, clusterTag);
   const templates = new AwsTemplates(api, groups);
   const instances = new AwsInstances(api, { groups, templates, clusterTag });
@@ -45,7 +45,7 @@ export async function openAws(
   };
 }
 
-async function connected({ region, endpoint }: Place): Promise<Connected> {
+async function connected({ region, endpoint, requestMs = patienceMs }: Place): Promise<Connected> {
   const [{ AutoScaling }, { EC2 }] = await Promise.all([
     import("@aws-sdk/client-auto-scaling"),
     import("@aws-sdk/client-ec2"),
@@ -55,8 +55,13 @@ async function connected({ region, endpoint }: Place): Promise<Connected> {
     ...(endpoint === undefined ? {} : { endpoint }),
     // The library must not retry, because callers do, and they know for how long.
     maxAttempts: 1,
-    // Connections are not reused, because a request on a reused connection may be sent twice.
-    requestHandler: { httpAgent: { keepAlive: false }, httpsAgent: { keepAlive: false } },
+    requestHandler: {
+      // Connections are not reused, because a request on a reused connection may be sent twice.
+      ...{ httpAgent: { keepAlive: false }, httpsAgent: { keepAlive: false } },
+      // The library also sends its requests for credentials with these timeouts. It shares such a request among all
+      // calls, so one without an end would block every later call of the process.
+      ...{ requestTimeout: requestMs, socketTimeout: requestMs, throwOnRequestTimeout: true },
+    },
   };
   return { scaling: new AutoScaling(settings), ec2: new EC2(settings) };
 }

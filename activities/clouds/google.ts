@@ -54,18 +54,19 @@ export async function openGoogle(
   };
 }
 
-async function connected({ project, endpoint }: Place): Promise<compute_v1.Compute> {
+async function connected({ project, endpoint }: Place): Promise<() => compute_v1.Compute> {
   const { auth: { GoogleAuth }, compute_v1 } = await import("@googleapis/compute");
   const isOpen = endpoint?.startsWith("http:") ?? false;
   // Without `projectId` the library runs `gcloud`, and asks the metadata server, for a project that is not needed.
   const auth = { scopes: ["https://www.googleapis.com/auth/compute"], projectId: project };
-  return new compute_v1.Compute({
-    ...(endpoint === undefined ? {} : { rootUrl: endpoint }),
-    // Credentials are never sent without TLS.
-    ...(isOpen ? {} : { auth: new GoogleAuth(auth) }),
-    // The library must not retry, because callers do, and they know for how long.
-    retry: false,
-    // Connections are not reused, because a request on a reused connection may be sent twice.
-    agent: ({ protocol }: URL) => new (protocol === "http:" ? Agent : TlsAgent)({ keepAlive: false }),
-  });
+  return () =>
+    new compute_v1.Compute({
+      ...(endpoint === undefined ? {} : { rootUrl: endpoint }),
+      // Credentials are never sent without TLS.
+      ...(isOpen ? {} : { auth: new GoogleAuth(auth) }),
+      // The library must not retry, because callers do, and they know for how long.
+      retry: false,
+      // Connections are not reused, because a request on a reused connection may be sent twice.
+      agent: ({ protocol }: URL) => new (protocol === "http:" ? Agent : TlsAgent)({ keepAlive: false }),
+    });
 }

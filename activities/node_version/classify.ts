@@ -1,4 +1,5 @@
 /** Classifies the nodes of a NodeVersion as the Constellation node operator does; the first matching class wins. */
+import { imageKeyOf } from "../clouds/marketplace.ts";
 import type { PendingNode } from "../kube/update_kinds.ts";
 import type { MarkedNode } from "./marks.ts";
 
@@ -60,7 +61,7 @@ export function isJoinOf({ spec, status }: Pick<PendingNode, "spec" | "status">,
   return spec.nodeName === node && spec.goal === "Join" && status?.cspState === "Ready";
 }
 
-/** Returns whether two ids of a cloud are equal, regardless of upper and lower case. */
+/** Returns whether two ids or images of a cloud are equal, regardless of upper and lower case. */
 export function same(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase();
+  return imageKeyOf(one) === imageKeyOf(other);
 }

@@ -1,5 +1,6 @@
 /** Releases the target of a NodeVersion to its control planes or its workers, and writes the NodeVersion's status. */
 import type { ClusterObject, VersionStage, VersionStanding } from "../../workflows/contracts/mod.ts";
+import { imageKeyOf } from "../clouds/marketplace.ts";
 import { moot, unavailable } from "../failures.ts";
 import type { Kube } from "../kube/client.ts";
 import { patchClusterStatus, readClusterObject } from "../kube/resources.ts";
@@ -117,9 +118,9 @@ export interface Target {
   components: string;
 }
 
-/** Returns the identity of a target; equal for targets that differ only in upper and lower case. */
+/** Returns the identity of a target; equal for targets that differ only in case, or in the form of their image. */
 export function hashOf({ image, components }: Target): string {
-  return digestOf([image.toLowerCase(), components.toLowerCase()]).slice(0, 10);
+  return digestOf([imageKeyOf(image), components.toLowerCase()]).slice(0, 10);
 }
 
 /** Returns the target of a NodeVersion. */

@@ -89,6 +89,8 @@ const notHandedOver = [
     .map((name) => `node.kubernetes.io/${name}`),
   ...["node.cloudprovider.kubernetes.io/shutdown", "cloud.google.com/impending-node-termination"],
   ...["ToBeDeletedByClusterAutoscaler", "DeletionCandidateOfClusterAutoscaler", "NodeWithImpairedVolumes"],
+  // The Constellation node operator drains a node by a NodeMaintenance, whose operator taints it.
+  ...["medik8s.io/drain", "kubevirt.io/drain", "medik8s.io/remediation"],
 ];
 /** The same by pattern: temporary taints of cluster-autoscaler, of starting agents, and of instances that AWS ends. */
 const passingPatterns = [

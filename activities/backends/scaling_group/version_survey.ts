@@ -8,7 +8,7 @@ import type {
   VersionSurvey,
   VersionTrouble,
 } from "../../../workflows/contracts/mod.ts";
-import { holdersOf } from "../../autoscaler/hold.ts";
+import { holdersOf, takeOverHolds } from "../../autoscaler/hold.ts";
 import { askedBy, hashOf, isControlPlane, releasedStage } from "../../node_version/version_release.ts";
 import { groupKeyOf } from "../../clouds/driver.ts";
 import { olderApiServer } from "../../kubernetes/api_servers.ts";
@@ -59,6 +59,7 @@ export function surveyNodeVersion(
   return attempting(`survey NodeVersion "${name}"`, async () => {
     const version = await ifFound(readClusterObject(kube, nodeVersions, name));
     if (!version || version.metadata.deletionTimestamp) return { state: "Gone" };
+    if (isLeftHalfDone(version)) await takeOverHolds(kube, { holder: name, until: Date.now() + leftHoldMs });
     const [all, strategies, records] = await Promise.all([
       listClusterObjects(kube, scalingGroups),
       listClusterObjects(kube, autoscalingStrategies),
@@ -108,6 +109,19 @@ export function surveyNodeVersion(
       ...(hasHands ? { upgrade: upgradeStateOf(version) } : {}),
     });
   });
+}
+
+/** Milliseconds for which a hold of the Constellation node operator stays if no workflow run renews it. */
+const leftHoldMs = 5_400_000;
+
+/**
+ * Returns whether the Constellation node operator wrote the status, in the middle of replacing nodes: it never writes
+ * an observed generation. Until its end, it keeps each AutoscalingStrategy disabled, whatever users set.
+ */
+function isLeftHalfDone({ status }: NodeVersion): boolean {
+  const outdated = status?.conditions.find(({ type }) => type === "Outdated");
+  return outdated?.status === "True" && outdated["observedGeneration"] === undefined &&
+    status?.["observedGeneration"] === undefined;
 }
 
 /** Returns the IDs of the groups that have converged, and of the groups of control planes. */

@@ -2,12 +2,15 @@
 import type { AutoScaling } from "@aws-sdk/client-auto-scaling";
 import type { EC2 } from "@aws-sdk/client-ec2";
 import { denied, refused, unavailable } from "../../failures.ts";
+import { endOf } from "../end_of.ts";
 
 /** The location of the cloud; credentials come from the default places of the SDK. */
 export interface Place {
   region: string;
   endpoint?: string;
   signal?: AbortSignal;
+  /** Timeout of a call, and of a request for credentials, in milliseconds (default 10 s). */
+  requestMs?: number;
 }
 
 export interface Connected {
@@ -29,7 +32,7 @@ interface Paged<Page, T> {
 }
 
 /** Timeout of a call, in milliseconds. */
-const patienceMs = 10_000;
+export const patienceMs = 10_000;
 
 /** Codes of failures that pass by themselves, besides all answers with a status of 500 and above. */
 const passing = [
@@ -50,14 +53,20 @@ const denying = [
 ];
 
 export class AwsApi {
-  constructor(private readonly clouds: Connected, private readonly signal: AbortSignal | undefined) {}
+  constructor(
+    private readonly clouds: Connected,
+    private readonly signal: AbortSignal | undefined,
+    private readonly requestMs = patienceMs,
+  ) {}
 
   /** Returns undefined if AWS answers with a code of `absent`, which means that the object does not exist. */
   async find<T>({ call, attempt, absent }: Asked<T> & { absent: readonly string[] }): Promise<T | undefined> {
     const { signal } = this;
     try {
-      const ends = [AbortSignal.timeout(patienceMs), ...(signal ? [signal] : [])];
-      return await call(this.clouds, { abortSignal: AbortSignal.any(ends) });
+      const abortSignal = AbortSignal.any([AbortSignal.timeout(this.requestMs), ...(signal ? [signal] : [])]);
+      // The race ends the call at its deadline, because the SDK passes the signal neither to its requests for
+      // credentials nor to the rest of an answer.
+      return await Promise.race([call(this.clouds, { abortSignal }), endOf(abortSignal)]);
     } catch (error) {
       signal?.throwIfAborted();
       const { name, message, status } = said(error);

@@ -3,6 +3,7 @@ import type { AutoScalingGroup, DescribeAutoScalingGroupsCommandInput } from "@a
 import { refused, unavailable } from "../../failures.ts";
 import { type CloudGroup, groupKeyOf } from "../driver.ts";
 import type { AwsApi } from "./api.ts";
+import { isInStandby } from "./instance_of.ts";
 import { mixtureOf } from "./mixed.ts";
 
 const roles: Readonly<Record<string, CloudGroup["role"]>> = {
@@ -85,11 +86,15 @@ export class AwsGroups {
 export function groupOf(found: AutoScalingGroup): CloudGroup {
   const name = nameOf(found);
   const tags = new Map(found.Tags?.map(({ Key, Value = "" }) => [Key, Value]));
+  const standby = (found.Instances ?? []).filter(isInStandby).length;
+  const sizeOf = (counted = 0): number => counted + standby;
   const isSpread = (found.AvailabilityZones?.length ?? 0) > 1 && !isSuspended(found, rebalancing);
   return {
     ...{ id: name, name: tags.get("constellation-node-group") || name, autoscalerName: name },
     role: roles[tags.get("constellation-role")?.toLowerCase() ?? ""] ?? "",
-    ...{ min: found.MinSize ?? 0, max: found.MaxSize ?? 0, size: found.DesiredCapacity ?? 0 },
+    // The list of instances contains those in standby. If the size did not, as many instances that serve would be
+    // drained as surplus.
+    ...{ min: sizeOf(found.MinSize), max: sizeOf(found.MaxSize), size: sizeOf(found.DesiredCapacity) },
     // A group that Ostler cannot roll is reported as not rebalancing, so that Ostler does not suspend its AZRebalance.
     ...(isSpread && troubleOf(found) === undefined ? { rebalances: true } : {}),
   };

@@ -30,7 +30,7 @@ export function instanceOf(found: Ec2Instance, member: Membership | undefined): 
     ...{ image: found.ImageId ?? "", addresses: found.PrivateIpAddress ? [found.PrivateIpAddress] : [] },
     ...(token === undefined ? {} : { token }),
     ...(zone ? { zone } : {}),
-    isProtected: (member?.ProtectedFromScaleIn ?? false) || (member?.LifecycleState?.endsWith("Standby") ?? false),
+    isProtected: (member?.ProtectedFromScaleIn ?? false) || (member !== undefined && isInStandby(member)),
     since: (found.LaunchTime ?? new Date(0)).toISOString(),
   };
 }
@@ -46,6 +46,14 @@ export function providerIdOf(zone = "", instance = ""): string {
 /** Returns undefined for an id that is not of an AWS instance. */
 export function instanceIdOf(providerId: string): string | undefined {
   return /^aws:\/\/\/[^/]*\/(i-[0-9a-z]+)$/.exec(providerId)?.[1];
+}
+
+/**
+ * Returns whether an instance is in standby, or enters it. AWS neither counts such an instance in the desired capacity,
+ * nor launches another when it is terminated.
+ */
+export function isInStandby({ LifecycleState }: Membership): boolean {
+  return LifecycleState?.endsWith("Standby") ?? false;
 }
 
 function isLeaving(member: Membership | undefined): boolean {

@@ -4,7 +4,7 @@ import { failureTypeOf, refused, unavailable } from "../../failures.ts";
 import { groupKeyOf, type Instance, type Journal, type Ordered } from "../driver.ts";
 import type { AwsApi } from "./api.ts";
 import { type AwsGroups, isHalted, nameOf } from "./groups.ts";
-import { groupTag, instanceIdOf, instanceOf, type Membership, orderTag, tagOf } from "./instance_of.ts";
+import { groupTag, instanceIdOf, instanceOf, isInStandby, type Membership, orderTag, tagOf } from "./instance_of.ts";
 import { checkToken, closeJournal, endAttempt, launchOnce } from "./launch.ts";
 import { isWaiting, readHook } from "./hooks.ts";
 import type { AwsTemplates } from "./templates.ts";
@@ -127,7 +127,8 @@ export class AwsInstances {
         `Failed to ${attempt}: group "${group}" cannot replace the instance; resume its suspended process Launch`,
       );
     }
-    return await this.#terminate({ providerId, attempt, shrinks });
+    // The desired capacity does not count an instance in standby, so a decrease would end an instance that serves.
+    return await this.#terminate({ providerId, attempt, shrinks: shrinks && !isInStandby(member) });
   }
 
   async #terminate(

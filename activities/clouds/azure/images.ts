@@ -2,6 +2,7 @@
 import type { ImageReference, VirtualMachineScaleSet } from "@azure/arm-compute";
 import { refused, unavailable } from "../../failures.ts";
 import type { BootTemplate } from "../driver.ts";
+import { imageKeyOf, marketplaceImageOf, marketplaceNamesOf, marketplaceUriOf } from "../marketplace.ts";
 import type { Place } from "./api.ts";
 import { Patience } from "./patience.ts";
 import { nameOf, type ScaleSets } from "./scale_sets.ts";
@@ -29,17 +30,19 @@ export class AzureImages {
 /** Returns the template that the set boots next, as Azure reports it. */
 export function bootOf({ virtualMachineProfile }: VirtualMachineScaleSet): BootTemplate {
   const image = imageOf(virtualMachineProfile?.storageProfile?.imageReference);
-  return { id: image, image };
+  // Earlier versions of Ostler recorded such an ID, and refuse the URI: during an update they run beside this version.
+  const named = marketplaceImageOf(image);
+  return { id: named ? marketplaceNamesOf(named) : image, image };
 }
 
 /**
- * Returns the resource ID, else the ID in a gallery, else the four names of the marketplace as one text; "" without an
- * image.
+ * Returns the resource ID, else the ID in a gallery, else the four names of the marketplace as Constellation's URI;
+ * "" without an image.
  */
 export function imageOf(reference: ImageReference = {}): string {
   const { id, communityGalleryImageId, sharedGalleryImageId, publisher, offer, sku, version } = reference;
-  const named = [publisher, offer, sku, version];
-  return id ?? communityGalleryImageId ?? sharedGalleryImageId ?? (named.every(Boolean) ? named.join(":") : "");
+  const named = publisher && offer && sku && version ? marketplaceUriOf({ publisher, offer, sku, version }) : "";
+  return id ?? communityGalleryImageId ?? sharedGalleryImageId ?? named;
 }
 
 /** Returns the image of an instance, for which Azure reports the exact version of "latest". */
@@ -49,13 +52,14 @@ export function bootedFrom(reference: ImageReference = {}): string {
 }
 
 function isSame(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase();
+  return imageKeyOf(one) === imageKeyOf(other);
 }
 
 function referenceOf(image: string): ImageReference {
   const attempt = `boot image "${image}"`;
   const isOpen = /\/images\/[^/]+$/i.test(image) && /\/galleries\/|^\/(community|shared)Galleries\//i.test(image);
-  if (isOpen || /[/:]latest$/i.test(image)) {
+  const named = marketplaceImageOf(image);
+  if (isOpen || /[/:]latest$/i.test(image) || named?.version.toLowerCase() === "latest") {
     throw refused(
       "CloudRefused",
       `Failed to ${attempt}: the image does not name a version, so its meaning may change; name a version`,
@@ -64,8 +68,8 @@ function referenceOf(image: string): ImageReference {
   if (/^\/subscriptions\//i.test(image)) return { id: image };
   if (/^\/communityGalleries\//i.test(image)) return { communityGalleryImageId: image };
   if (/^\/sharedGalleries\//i.test(image)) return { sharedGalleryImageId: image };
-  const [publisher, offer, sku, version, ...more] = image.split(":");
-  if (publisher && offer && sku && version && more.length === 0) return { publisher, offer, sku, version };
-  const state = "expected a resource ID, an ID in a community or shared gallery, or publisher:offer:sku:version";
+  if (named) return { ...named };
+  const state = "expected a resource ID, an ID in a community or shared gallery, publisher:offer:sku:version, or the " +
+    "URI of Constellation for such an image";
   throw refused("CloudRefused", `Failed to ${attempt}: ${state}`);
 }

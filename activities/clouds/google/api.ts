@@ -2,6 +2,7 @@
 import type { compute_v1 } from "@googleapis/compute";
 import { setTimeout as pass } from "node:timers/promises";
 import { unavailable } from "../../failures.ts";
+import { endOf } from "../end_of.ts";
 import { lastOf } from "./paths.ts";
 import { failureOf, isAbsent, isFinal, type Refusal, refusalIn, refusalOf } from "./refusal.ts";
 
@@ -10,6 +11,8 @@ export interface Place {
   project: string;
   endpoint?: string;
   signal?: AbortSignal;
+  /** Timeout of a call, which includes its request for credentials, in milliseconds (default 10 s). */
+  requestMs?: number;
 }
 
 type Options = { signal: AbortSignal };
@@ -35,9 +38,13 @@ const operationMs = 10_000;
 
 export class GoogleApi {
   readonly project: string;
+  readonly #connect: () => compute_v1.Compute;
+  #compute: compute_v1.Compute;
 
-  constructor(private readonly compute: compute_v1.Compute, private readonly place: Place) {
+  constructor(connect: () => compute_v1.Compute, private readonly place: Place) {
     this.project = place.project.toLowerCase();
+    this.#connect = connect;
+    this.#compute = connect();
   }
 
   async ask<T>({ call, attempt }: Asked<T>): Promise<T> {
@@ -103,22 +110,22 @@ export class GoogleApi {
   }
 
   async #answer<T>({ call }: Asked<T>): Promise<{ data: T } | Refusal> {
-    const { signal } = this.place;
+    const { signal, requestMs = patienceMs } = this.place;
+    const ends = AbortSignal.any([AbortSignal.timeout(requestMs), ...(signal ? [signal] : [])]);
+    const compute = this.#compute;
     try {
-      const ends = AbortSignal.any([AbortSignal.timeout(patienceMs), ...(signal ? [signal] : [])]);
       // The race ends the call at its deadline, because the library does not pass the signal to its requests for
       // credentials.
-      const { data } = await Promise.race([call(this.compute, { signal: ends }), endOf(ends)]);
+      const { data } = await Promise.race([call(compute, { signal: ends }), endOf(ends)]);
       // Only an object is an answer of Google; a truncated answer, or an answer of a proxy, is text.
       if (typeof data === "object" && data !== null) return { data };
       return { codes: [], says: "the response is incomplete, or not from Google", status: undefined };
     } catch (error) {
       signal?.throwIfAborted();
+      // The library shares a request for credentials among all calls, so one without an end would block every later
+      // call of the process. A new client requests credentials again.
+      if (ends.aborted && this.#compute === compute) this.#compute = this.#connect();
       return refusalOf(error);
     }
   }
-}
-
-function endOf(signal: AbortSignal): Promise<never> {
-  return new Promise((_, fail) => signal.addEventListener("abort", () => fail(signal.reason), { once: true }));
 }

@@ -41,6 +41,8 @@ export class AwsGround {
   madeVersionsAt = new Date().toISOString();
   /** Whether groups refuse to terminate instances. */
   refusesEnds = false;
+  /** Instances in standby, by their IDs in the simulated cloud; the sizes of groups do not count them. */
+  readonly standby = new Set<string>();
   /** Zones without capacity. */
   fullZones: readonly string[] = [];
   /** The response to each request to launch, in place of a launch. */

@@ -150,6 +150,8 @@ export class AwsScaling {
   #member(each: ReturnType<AwsGround["visible"]>[number]): object {
     const LifecycleState = isGoing(each)
       ? this.ground.hooks.length > 0 ? "Terminating:Wait" : "Terminating"
+      : this.ground.standby.has(each.providerId)
+      ? "Standby"
       : each.state === "Creating"
       ? "Pending"
       : "InService";

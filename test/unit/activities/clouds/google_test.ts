@@ -265,3 +265,36 @@ Deno.test("openGoogle: reads credentials from the metadata server once, and send
     for (const [key, value] of before) value === undefined ? Deno.env.delete(key) : Deno.env.set(key, value);
   }
 });
+
+Deno.test("openGoogle: a request for credentials without an answer ends at its timeout, so that a later call repeats it", async () => {
+  let asked = 0;
+  const ending = new AbortController();
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {}, signal: ending.signal },
+    () => ++asked <= 4 ? new Promise<Response>(() => {}) : Response.json({ access_token: "secret", expires_in: 3600 }),
+  );
+  const folder = await Deno.makeTempDir();
+  await Deno.writeTextFile(`${folder}/token`, "token-1");
+  const account = {
+    ...{ type: "external_account", audience: "it", subject_token_type: "urn:ietf:params:oauth:token-type:jwt" },
+    ...{ token_url: `http://127.0.0.1:${server.addr.port}/token`, credential_source: { file: `${folder}/token` } },
+  };
+  await Deno.writeTextFile(`${folder}/account`, JSON.stringify(account));
+  const before = Deno.env.get("GOOGLE_APPLICATION_CREDENTIALS");
+  Deno.env.set("GOOGLE_APPLICATION_CREDENTIALS", `${folder}/account`);
+  try {
+    const driver = await openGoogle({ project, clusterTag, endpoint: "https://127.0.0.1:1/", requestMs: 300 });
+    const said: string[] = [];
+    for (let nth = 0; nth < 30 && !said.at(-1)?.includes("ECONNREFUSED"); nth++) {
+      said.push(await driver.groups().then(() => "", (error) => `${error.type} ${error.message}`));
+    }
+    ok(said.every((each) => each.startsWith("ApiUnavailable")), said.join());
+    ok(said.at(-1)?.includes("ECONNREFUSED"), `${asked} requests; ${said.at(-1)}`);
+  } finally {
+    if (before === undefined) Deno.env.delete("GOOGLE_APPLICATION_CREDENTIALS");
+    else Deno.env.set("GOOGLE_APPLICATION_CREDENTIALS", before);
+    ending.abort();
+    await server.finished.catch(() => {});
+    await Deno.remove(folder, { recursive: true });
+  }
+});

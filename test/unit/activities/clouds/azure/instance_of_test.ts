@@ -39,8 +39,9 @@ Deno.test("instanceOf: reports no failure of a machine that runs although Azure'
 
 Deno.test('instanceOf: returns the exact version of an instance that booted "latest", and imageOf returns "latest" itself', () => {
   const imageReference = { publisher: "p", offer: "o", sku: "s", version: "latest", exactVersion: "1.2.3" };
-  equal(shown({ storageProfile: { imageReference } }).image, "p:o:s:1.2.3");
-  equal(imageOf(imageReference), "p:o:s:latest");
+  const uri = "constellation-marketplace-image://Azure?offer=o&publisher=p&sku=s&version=";
+  equal(shown({ storageProfile: { imageReference } }).image, `${uri}1.2.3`);
+  equal(imageOf(imageReference), `${uri}latest`);
 });
 
 Deno.test("imageOf: returns community and shared galleries by their IDs", () => {
