@@ -36,8 +36,7 @@ const userAgent = "ostler";
  * new TLS connection, and they share one request rate.
  */
 export function pooled(config: KubeConfig, rate?: Rate, told?: RequestsTold): KubeConfig {
-  const renew = renewing(config);
-  const http = wrapHttpLibrary(new PacedHttp(new RequestRate(rate), { told, ...(renew ? { renew } : {}) }));
+  const http = wrapHttpLibrary(new PacedHttp(new RequestRate(rate), { told, renew: renewing(config) }));
   config.makeApiClient = (type) => new type(configurationOf(config, http));
   const open = config as unknown as Record<"createDispatcher" | "createDispatcherOptions", CreateDispatcher>;
   const create = open.createDispatcher.bind(config);
@@ -52,17 +51,26 @@ export function pooled(config: KubeConfig, rate?: Rate, told?: RequestsTold): Ku
 }
 
 /**
- * Returns a function that reloads the kubeconfig file and puts its credentials into a refused request; the function
- * returns false if they are unchanged. Returns undefined for a config that is not a `FollowedConfig`.
+ * Returns a function that reads the files of the config's credentials again, and puts these into a refused request; the
+ * function returns false if they are unchanged.
  */
-function renewing(config: KubeConfig): ((request: RequestContext) => Promise<boolean>) | undefined {
-  if (!(config instanceof FollowedConfig)) return undefined;
+function renewing(config: KubeConfig): (request: RequestContext) => Promise<boolean> {
   return async (request) => {
-    config.revision({ atOnce: true });
+    if (config instanceof FollowedConfig) config.revision({ atOnce: true });
+    forgetTokens(config);
     const before = [request.getHeaders()["Authorization"], request.getDispatcher()];
     await config.applySecurityAuthentication(request);
     return [request.getHeaders()["Authorization"], request.getDispatcher()].some((now, at) => now !== before[at]);
   };
+}
+
+/**
+ * Lets a config read its token files again at their next use. By itself the client does so once a minute has passed by
+ * the clock: if the clock was set back by hours, only after these hours, when the token has long expired.
+ */
+function forgetTokens(config: KubeConfig): void {
+  const { authenticators } = config as unknown as { authenticators: { lastRead?: Date | null }[] };
+  for (const each of authenticators) if ("lastRead" in each) each.lastRead = null;
 }
 
 function configurationOf(config: KubeConfig, httpApi: HttpLibrary): Configuration {

@@ -4,7 +4,10 @@
  * link and replaces the link. A change to another API server takes effect only at a restart, at which the process
  * checks the identity of the cluster: objects that are absent from another cluster must not count as deleted.
  */
-import { KubeConfig } from "./client_node.ts";
+import { readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { z } from "zod";
+import { KubeConfig, loadYaml } from "./client_node.ts";
 
 /** Milliseconds between checks while there are callers; kubelet itself takes up to two minutes to deliver a change. */
 const lookEveryMs = 5_000;
@@ -103,6 +106,7 @@ function contentOf(path: string): KubeConfig {
   const config = new KubeConfig();
   try {
     config.loadFromFile(path);
+    readToken(config, path);
   } catch (error) {
     throw new Error(
       `Failed to read kubeconfig "${path}": ${(error as { code?: string }).code ?? "it is not a kubeconfig"}`,
@@ -112,4 +116,21 @@ function contentOf(path: string): KubeConfig {
     throw new Error(`Failed to read kubeconfig "${path}": it does not name a current cluster and user`);
   }
   return config;
+}
+
+const UserEntry = z.object({ name: z.string(), user: z.object({ tokenFile: z.string().optional() }) });
+/** The users of a kubeconfig; the client library itself refuses what is invalid. */
+const Users = z.object({ users: z.array(UserEntry.nullable().catch(null)).catch([]) }).catch({ users: [] });
+
+/**
+ * Reads the token of the current user if it has a `tokenFile`, a key of kubeconfigs that the client library does not
+ * know. Files of other users are not read, because they may be absent.
+ */
+function readToken(config: KubeConfig, path: string): void {
+  const current = config.getCurrentUser()?.name;
+  const { users } = Users.parse(loadYaml(readFileSync(path, "utf8")));
+  const file = users.find((entry) => entry?.name === current)?.user.tokenFile;
+  if (!file) return;
+  const token = readFileSync(resolve(dirname(path), file), "utf8").trim();
+  config.users = config.users.map((user) => user.name === current ? { ...user, token } : user);
 }

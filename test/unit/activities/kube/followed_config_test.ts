@@ -4,9 +4,10 @@ import { Buffer } from "node:buffer";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { connectKube, type Kube, loadKubeConfig, pooled } from "../../../../activities/kube/client.ts";
 import { FollowedConfig } from "../../../../activities/kube/followed_config.ts";
+import { KubeConfig } from "../../../../activities/kube/client_node.ts";
 import { HttpsWatch } from "../../../../activities/kube/https_watch.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { startTlsServer, type TlsServer } from "../../deploy/cloud/tls_server.ts";
@@ -50,6 +51,19 @@ class Door implements AsyncDisposable {
     await writeFile(this.path, text ?? JSON.stringify(config));
   }
 
+  /** Writes the token to a file of its own, and returns clients of a config that names this file, as in a pod. */
+  async kubeInPod(token: string): Promise<Kube> {
+    const tokenFile = join(this.#directory, "token");
+    await writeFile(tokenFile, token);
+    const config = new KubeConfig();
+    const caData = Buffer.from(this.#server.ca).toString("base64");
+    config.loadFromClusterAndUser(
+      { name: "c", server: this.#server.url, caData, skipTLSVerify: false },
+      { name: "u", authProvider: { name: "tokenFile", config: { tokenFile } } },
+    );
+    return connectKube(pooled(config));
+  }
+
   get told(): { warn: (line: string) => void; info: (line: string) => void } {
     return { warn: (line) => void this.said.push(line), info: (line) => void this.said.push(line) };
   }
@@ -76,6 +90,33 @@ Deno.test("followed config: repeats a request that got HTTP 401 with the new tok
   equal((await core.createNamespacedSecret({ namespace: "n", body: {} })).metadata?.name, "s");
   deepEqual(door.seen, ["GET one", "POST one", "POST two"]);
   equal(door.said.length, 1);
+});
+
+Deno.test("followed config: uses the token of the current user's tokenFile, and the new one after a rotation", async () => {
+  await using door = await Door.open();
+  const write = async (token: string): Promise<void> => await writeFile(join(dirname(door.path), "mine"), `${token}\n`);
+  await write("one");
+  const other = '{"name":"other","user":{"tokenFile":"absent"}},';
+  const text = (await readFile(door.path, "utf8")).replace('"token":"one"', '"tokenFile":"mine"');
+  await door.write("", text.replace('"users":[', `"users":[${other}`));
+  const { core } = door.kube();
+  await core.readNamespacedSecret(secret);
+  await write("two");
+  door.allowed = "two";
+  await core.readNamespacedSecret(secret);
+  deepEqual(door.seen, ["GET one", "GET one", "GET two"]);
+});
+
+Deno.test("in a pod: repeats a request that got HTTP 401 with the new token of the mounted file, although the client keeps a token for a minute", async () => {
+  await using door = await Door.open();
+  const { core } = await door.kubeInPod("one");
+  await core.readNamespacedSecret(secret);
+  await door.kubeInPod("two");
+  door.allowed = "two";
+  equal((await core.createNamespacedSecret({ namespace: "n", body: {} })).metadata?.name, "s");
+  door.allowed = "three";
+  equal(await core.readNamespacedSecret(secret).then(() => 200, (error) => error.code), 401);
+  deepEqual(door.seen, ["GET one", "POST one", "POST two", "GET two"]);
 });
 
 Deno.test("followed config: returns HTTP 401 without repeating the request when the file has no new token", async () => {
