@@ -35,6 +35,19 @@ export function holdAutoscalers(kube: Kube, { holder, until }: { holder: string;
   });
 }
 
+/**
+ * Makes each disabled strategy without holds a hold of `holder`. Only for strategies that the Constellation node
+ * operator disabled while it replaced nodes: it records no hold, and would have enabled them at the end.
+ */
+export function takeOverHolds(kube: Kube, { holder, until }: { holder: string; until: number }): Promise<void> {
+  return attempting("take over the hold of the cluster-autoscaler", async () => {
+    for (const strategy of await listClusterObjects(kube, autoscalingStrategies)) {
+      if (strategy.spec.enabled || Object.keys(readHolders(strategy.metadata)).length > 0) continue;
+      await write(kube, strategy, { enabled: false, holders: { [holder]: until } });
+    }
+  });
+}
+
 /** Removes the holds of `holder`, and enables each AutoscalingStrategy that then has no hold left. */
 export function letAutoscalersGo(kube: Kube, { holder }: { holder: string }): Promise<void> {
   return attempting("release the hold on the cluster-autoscaler", async () => {

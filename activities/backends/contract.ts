@@ -215,6 +215,8 @@ export interface WantedPool {
   source?: Omit<ConfigSource, "policies" | "since">;
   /** Whether it is certain that the pool never had a machine. */
   isUnused?: true;
+  /** Whether it is certain that the backend itself keeps the last good template. */
+  keepsGood?: true;
 }
 
 /** Default namespace, for profiles that are named without a namespace. */

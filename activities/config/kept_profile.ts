@@ -30,6 +30,9 @@ const Kept = z.object({ profile: z.unknown(), settings: z.record(z.string(), z.s
  */
 const largest = 450_000;
 
+/** First characters of the key of a kept template in the same Secret (`kept_template.ts`). */
+export const templatePrefix = "template.";
+
 /** Returns the name of the Secret with a pool's kept profiles. */
 export function keptProfileName({ namespace, name }: PoolRef): string {
   return `ostler-last-good-${name}-${namespace}`;
@@ -55,15 +58,16 @@ export async function keepProfile(
   { pool, inputs, good, isNew, ...kept }: KeptProfile & Keeping,
 ): Promise<void> {
   if (isNew && await keepFirst(kube, pool, { inputs, kept })) return;
-  const existing = await readSecret(kube, pool);
+  const existing = await readKeptSecret(kube, pool);
   if (existing) claim(pool, `secret "${keptProfileName(pool)}"`, existing.metadata?.annotations);
   if (existing?.data?.[inputs] !== undefined) return;
   const packed = packedOf(kept);
   if (packed === undefined) return;
   const goodInputs = existing?.data ? await good() : "";
   const beside = existing?.data?.[goodInputs];
-  const data = { ...(beside === undefined ? {} : { [goodInputs]: beside }), [inputs]: packed };
-  await write(kube, pool, { existing, data });
+  const templates = Object.entries(existing?.data ?? {}).filter(([key]) => key.startsWith(templatePrefix));
+  const profiles = { ...(beside === undefined ? {} : { [goodInputs]: beside }), [inputs]: packed };
+  await writeKeptSecret(kube, pool, { existing, data: { ...Object.fromEntries(templates), ...profiles } });
 }
 
 /**
@@ -78,7 +82,7 @@ async function keepFirst(
   const packed = packedOf(kept);
   if (packed === undefined) return true;
   try {
-    await write(kube, pool, { existing: undefined, data: { [inputs]: packed } });
+    await writeKeptSecret(kube, pool, { existing: undefined, data: { [inputs]: packed } });
     return true;
   } catch (error) {
     if (statusOf(error) !== 409) throw error;
@@ -110,17 +114,19 @@ function packedOf({ profile, settings }: KeptProfile): string | undefined {
 
 /** Reads a kept profile; undefined if it was not kept, or was too large. */
 export async function readKeptProfile(kube: Kube, pool: PoolRef, inputs: string): Promise<KeptProfile | undefined> {
-  const packed = (await readSecret(kube, pool))?.data?.[inputs];
+  const packed = (await readKeptSecret(kube, pool))?.data?.[inputs];
   if (packed === undefined) return undefined;
   const { profile, settings } = Kept.parse(JSON.parse(gunzipSync(Buffer.from(packed, "base64")).toString()));
   return { profile: parseProfile(profile), settings };
 }
 
-function readSecret(kube: Kube, pool: PoolRef): Promise<V1Secret | undefined> {
+/** Reads the Secret with a pool's kept profiles and its kept template; undefined if nothing is kept. */
+export function readKeptSecret(kube: Kube, pool: PoolRef): Promise<V1Secret | undefined> {
   return ifFound(kube.core.readNamespacedSecret({ name: keptProfileName(pool), namespace: secretsNamespace }));
 }
 
-async function write(
+/** Creates the Secret, or replaces the version that was read (`existing`). */
+export async function writeKeptSecret(
   kube: Kube,
   pool: PoolRef,
   { existing, data }: { existing: V1Secret | undefined; data: Record<string, string> },

@@ -7,14 +7,30 @@ import type { Kube } from "./client.ts";
 export const revisionAnnotation = "machinedeployment.clusters.k8s.io/revision";
 export const templateHashLabel = "machine-template-hash";
 
+type Amount = number | string | null | undefined;
+
 /**
  * Returns how many machines may be added to `replicas`: a percentage is rounded up, absent means 1 (machine-controller
  * 1.66).
  */
-export function surgeOf(maxSurge: number | string | null | undefined, replicas: number): number {
+export function surgeOf(maxSurge: Amount, replicas: number): number {
   if (typeof maxSurge !== "string") return maxSurge ?? 1;
   const amount = Number.parseFloat(maxSurge);
   return maxSurge.endsWith("%") ? Math.ceil(replicas * amount / 100) : amount;
+}
+
+/**
+ * Returns how many machines of an old template machine-controller removes before a new one is Ready: a percentage of
+ * `maxUnavailable` is rounded down, absent means 0, and it is at least 1 if no machine may be added (machine-controller
+ * 1.66).
+ */
+export function unavailableOf(
+  { maxSurge, maxUnavailable }: { maxSurge?: Amount; maxUnavailable?: Amount },
+  replicas: number,
+): number {
+  const amount = Number.parseFloat(`${maxUnavailable ?? 0}`);
+  const most = `${maxUnavailable}`.endsWith("%") ? Math.floor(replicas * amount / 100) : amount;
+  return Math.min(replicas, most === 0 && surgeOf(maxSurge, replicas) === 0 ? 1 : most);
 }
 
 /**

@@ -41,6 +41,44 @@ export function countedIn({ spec, status }: MachineSet): number {
   return (spec?.minReadySeconds ? status?.availableReplicas : status?.readyReplicas) ?? 0;
 }
 
+// Which MachineSets machine-controller (1.66) deletes after a rollout.
+
+/** Facts of a MachineSet that decide about its deletion. */
+interface SetFacts {
+  templateHash: string;
+  /** Creation time (RFC 3339). */
+  since: string;
+}
+
+/** Returns the facts that decide about the deletion of a MachineSet. */
+export function factsOf({ metadata: { labels, creationTimestamp: since } }: MachineSet): SetFacts {
+  return { templateHash: labels?.[templateHashLabel] ?? "", since };
+}
+
+/** The last good and the desired template, each by its `machine-template-hash`. */
+export interface Templates {
+  good: string;
+  desired: string;
+}
+
+/**
+ * Returns whether machine-controller may delete the last good MachineSet: besides the desired one, it keeps only the
+ * newest `revisionHistoryLimit` MachineSets, by default one.
+ */
+export function isAtRisk(
+  { spec }: MachineDeployment,
+  sets: readonly SetFacts[],
+  { good, desired }: Templates,
+): boolean {
+  const own = sets.find(({ templateHash }) => templateHash === good);
+  if (!own) return false;
+  const newer = sets.filter(({ templateHash, since }) => ![good, desired].includes(templateHash) && since >= own.since);
+  const limit = spec["revisionHistoryLimit"];
+  return newer.length >= (typeof limit === "number" ? limit : 1);
+}
+
+// Comparison of templates.
+
 /** Returns the template without the label by which a MachineSet selects its machines. */
 export function unlabelled(template: object): object {
   const { metadata = {}, ...rest } = template as { metadata?: { labels?: Record<string, string> } };

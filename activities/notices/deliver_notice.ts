@@ -90,11 +90,12 @@ async function post(url: URL, { type, body, what }: { type: string; body: unknow
 
 /**
  * Returns a failure. Temporal retries it unless `isLasting`, because an administrator may fix the address, or a
- * receiver may come back.
+ * receiver may come back. A lasting one is counted only once, so it has a type of its own for the alert.
  */
 function failure(what: string, state: string, isLasting = false): ApplicationFailure {
   const message = `Failed to ${what}: ${state}`;
-  return ApplicationFailure.create({ message, type: "NoticeUndelivered", nonRetryable: isLasting });
+  const type = isLasting ? "NoticeRefused" : "NoticeUndelivered";
+  return ApplicationFailure.create({ message, type, nonRetryable: isLasting });
 }
 
 // A notification as a CloudEvent 1.0, in structured mode.

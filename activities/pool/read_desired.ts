@@ -25,8 +25,8 @@ export function absenceText({ state }: Exclude<DesiredState, { state: "Present" 
   return state === "Gone" ? "the pool was deleted" : "the pool is being deleted";
 }
 
-/** The desired state; also the objects of its config, and whether the pool never had a machine (`isUnused`). */
-export interface FoundDesired extends Pick<WantedPool, "isUnused"> {
+/** The desired state; also the objects of its config, and facts of the pool. */
+export interface FoundDesired extends Pick<WantedPool, "isUnused" | "keepsGood"> {
   seen: DesiredState;
   /** The objects from which the pool's config is rendered; absent for a backend that itself sets what machines boot. */
   source?: ConfigSource;

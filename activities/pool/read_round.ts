@@ -10,6 +10,7 @@ import type {
 import { backendOf } from "../backends/registry.ts";
 import type { PublishOrder } from "../config/publication.ts";
 import { publishConfig, type Publisher } from "../config/publish_config.ts";
+import { keepTemplate } from "../config/kept_template.ts";
 import { moot } from "../failures.ts";
 import { measuredPublish, type Measures } from "../measures.ts";
 import { readRollout } from "../status/known_rollouts.ts";
@@ -53,6 +54,11 @@ export async function publishDesired(
   const specs = { specHash: desired.specHash, goodSpecHash: earlier.lastGood?.specHash ?? "" };
   const published = await measuredPublish(measures, () => publish(publisher, { ...order, seen: specs }, found));
   const { templateHash } = desired;
+  const good = earlier.lastGood?.templateHash ?? templateHash;
+  // The template is kept after the publication, because no machine waits for it.
+  if (found.source && good !== templateHash && !isUnused && !found.keepsGood) {
+    await keepTemplate(publisher.kube, found.source.deployment, { good, desired: templateHash });
+  }
   return { seen, earlier, published, pool: isUnused ? snapshotOf([], { templateHash, unproven: [], limit: 0 }) : null };
 }
 

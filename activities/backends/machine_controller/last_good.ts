@@ -2,6 +2,7 @@
 import type { Cluster } from "../../cluster.ts";
 import type { Desired, LastGood, PoolEvent, PoolRef, RestoreOrder } from "../../../workflows/contracts/mod.ts";
 import { readKeptProfile } from "../../config/kept_profile.ts";
+import { readKeptTemplate } from "../../config/kept_template.ts";
 import { expired, refused, unavailable } from "../../failures.ts";
 import type { Kube } from "../../kube/client.ts";
 import {
@@ -25,7 +26,7 @@ import { lineState, readProfileLine } from "../../config/profile_line.ts";
 import { type ConfigSource, profileRef } from "../../config/read_profile.ts";
 import { imageOf, kubeletOf, revisionAnnotation, surgeOf, templateHashLabel } from "../../kube/machine_deployment.ts";
 import { currentSet, isSameTemplate, unlabelled, withTemplateInUse } from "../../kube/machine_sets.ts";
-import { isSurelyUnsettled, isSurelyUnused, settledBy, watchedHash } from "./pool_watch.ts";
+import { isSurelySafe, isSurelyUnsettled, isSurelyUnused, settledBy, watchedHash } from "./pool_watch.ts";
 
 interface Restorer extends ProfilePlace {
   kube: Cluster;
@@ -134,7 +135,10 @@ async function goodTemplate(kube: Kube, deployment: MachineDeployment, lastGood:
   const { namespace, name } = deployment.metadata;
   const set = await setOfTemplate(kube, deployment, lastGood.templateHash);
   const template = set?.spec?.template;
-  if (template) return unlabelled(template);
+  const kept = template
+    ? unlabelled(template)
+    : await readKeptTemplate(kube, { namespace, name }, lastGood.templateHash);
+  if (kept) return kept;
   const state = `the MachineSet of revision ${lastGood.revision} (template ${lastGood.templateHash}) was deleted`;
   throw lost({ namespace, name }, state);
 }
@@ -205,12 +209,16 @@ export function readWanted(
       numberedHash(kube, deployment),
       readInputs(kube, { deployment, profile, rollout }),
     ]);
+    const good = rollout ? memoryOf(rollout).lastGood?.templateHash : undefined;
     return {
       state: "Present",
       desired: desiredOf(deployment, { templateHash, profile, inputs }),
       labels: deployment.metadata.labels ?? {},
       source: { deployment, line: inputs.line },
       ...(isSurelyUnused(kube, deployment) ? { isUnused: true } : {}),
+      ...(templateHash && good && isSurelySafe(kube, deployment, { good, desired: templateHash })
+        ? { keepsGood: true }
+        : {}),
     };
   });
 }

@@ -5,7 +5,7 @@
 import type { Cluster } from "../../cluster.ts";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import { revisionAnnotation, templateHashLabel } from "../../kube/machine_deployment.ts";
-import { countedIn } from "../../kube/machine_sets.ts";
+import { countedIn, factsOf, isAtRisk, type Templates } from "../../kube/machine_sets.ts";
 import { News, sourceOf } from "../../kube/polling.ts";
 import {
   type GroupedResource,
@@ -215,6 +215,17 @@ export function countedReady(kube: Cluster, { namespace, name }: PoolRef): Reado
 }
 
 /**
+ * Returns whether the watch shows that machine-controller does not delete the MachineSet of the last good template;
+ * false while the watch does not have the desired template.
+ */
+export function isSurelySafe(kube: Cluster, deployment: MachineDeployment, templates: Templates): boolean {
+  const { sets } = poolWatchesOf(kube);
+  const own = sets.isFresh ? setsOf(sets, { owner: deployment.metadata.uid }) : [];
+  const isSeen = own.some(({ templateHash }) => templateHash === templates.desired);
+  return isSeen && !isAtRisk(deployment, own, templates);
+}
+
+/**
  * Returns the MachineSets of a pool, by the name or UID of its MachineDeployment, without a pass over all MachineSets.
  */
 function setsOf(sets: SharedWatch<SetFacts>, by: { pool: string } | { owner: string }): SetFacts[] {
@@ -244,6 +255,8 @@ interface SetFacts {
   owner: string;
   revision: string;
   templateHash: string;
+  /** Creation time of the set (RFC 3339). */
+  since: string;
   /** Whether the set has zero replicas and no machines; machines being deleted do not count. */
   isEmpty: boolean;
   /** Whether the set was created with zero replicas and has not changed since. */
@@ -299,7 +312,7 @@ const watchedSets: GroupedResource<SetFacts> = {
     pool: nameOf(metadata, "MachineDeployment"),
     owner: ownerOf(metadata, "MachineDeployment")?.uid ?? "",
     revision: metadata.annotations?.[revisionAnnotation] ?? "",
-    templateHash: metadata.labels?.[templateHashLabel] ?? "",
+    ...factsOf({ metadata }),
     isUnused: metadata.generation === 1 && spec?.replicas === 0 && !status?.replicas,
     isEmpty: spec?.replicas === 0 && !status?.replicas,
     ready: countedIn({ metadata, spec, status }),
