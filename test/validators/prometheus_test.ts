@@ -134,8 +134,9 @@ Deno.test("chart: has the alerts unchanged, with valid links", async () => {
   const objects = await chartObjects({ helm, values: [everything] });
   const rule = objects.find(({ kind }) => kind === "PrometheusRule") as ManifestObject & { spec: unknown };
   const wanted = (await readFile(alerts, "utf8")).replaceAll(
-    "runbook_url: deploy/",
-    "runbook_url: https://git.example/ostler/blob/main/deploy/",
+    "runbook_url: docs/",
+    "runbook_url: https://git.example/ostler/blob/main/docs/",
   );
+  match(wanted, /runbook_url: https:/);
   deepEqual(rule.spec, loadYaml(wanted));
 });

@@ -57,7 +57,7 @@ test("sendNotice: retries an unreachable target, and sends to no other target tw
 
 test("sendNotice: fails when a target refuses the notification, and still sends it to the other target", async (stage) => {
   stage.activities.noticeFate = (_, target) =>
-    target === "Webhook" ? ApplicationFailure.nonRetryable("HTTP 400", "NoticeUndelivered") : undefined;
+    target === "Webhook" ? ApplicationFailure.nonRetryable("HTTP 400", "NoticeRefused") : undefined;
   await startNotice(stage.client, both, { pool, notice: noticeOf("never") });
   await rejects(resultOf(stage, "never"), (error: Error) => /HTTP 400/.test(String((error.cause as Error).cause)));
   deepEqual(told(stage, "never"), ["CloudEvents", "Webhook"]);

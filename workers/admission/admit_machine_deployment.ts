@@ -1,6 +1,7 @@
 /** Validates MachineDeployments: refuses what can never be rendered, and sets the default profile if none is named. */
 import { isDeepStrictEqual } from "node:util";
 import { profileAnnotation, profileNamespaceAnnotation } from "../../activities/config/identity.ts";
+import { unavailableOf } from "../../activities/kube/machine_deployment.ts";
 import type { ObjectName } from "../../activities/kube/resources.ts";
 import {
   checkNetworkFits,
@@ -23,6 +24,7 @@ import {
 } from "./admission_review.ts";
 import { z } from "zod";
 import { groupOfPool, nodePoolOf } from "../../workflows/commands/start_options.ts";
+import { counted } from "../../workflows/policy/counted.ts";
 
 interface MachineDeploymentAdmission {
   /** Default namespace of profiles. */
@@ -56,8 +58,30 @@ export function admitMachineDeployment(context: MachineDeploymentAdmission): Adm
       { object, template, before: before?.faults.length === 0 ? before.template : undefined },
       context,
     );
-    return withWarnings(verdict, [...old, ...template.warnings]);
+    return withWarnings(verdict, [...old, ...template.warnings, ...unpacedBy(object)]);
   };
+}
+
+const Amount = z.union([z.number(), z.string()]).nullish();
+const Size = z.object({
+  replicas: z.number().nullish(),
+  strategy: z.object({ rollingUpdate: z.object({ maxSurge: Amount, maxUnavailable: Amount }).nullish() }).nullish(),
+});
+
+/**
+ * Returns a warning if machine-controller removes machines by itself when the template changes. Ostler cannot delay
+ * that, and then admits new machines for the removed ones at any time, because the pool lacks machines.
+ */
+function unpacedBy({ spec }: KubeObject): string[] {
+  const { replicas, strategy } = Size.safeParse(spec).data ?? {};
+  // A pool without machines may be scaled up later.
+  const count = unavailableOf(strategy?.rollingUpdate ?? {}, Math.max(1, replicas ?? 1));
+  if (!(count > 0)) return [];
+  return [
+    `machine-controller removes ${counted(count, "machine")} at once when the template changes, and continues as new ` +
+    "machines join: windows, waves, approvals, budget and drain rules of a RolloutPolicy do not apply; " +
+    "set maxUnavailable to 0 and maxSurge to at least 1",
+  ];
 }
 
 /** Returns whether a new MachineDeployment gets a name that Rollouts of ScalingGroups or NodePools have. */

@@ -33,7 +33,7 @@ export function stepMeasures(metrics: Metrics): Measures {
  */
 const alerted = ["InternalError", "AccessDenied"];
 /** Further types of failure with such an alert, by activity. */
-const alertedOf: Record<string, readonly string[]> = { deliverNotice: ["NoticeUndelivered"] };
+const alertedOf: Record<string, readonly string[]> = { deliverNotice: ["NoticeUndelivered", "NoticeRefused"] };
 
 /** Exports failures of these activities as 0 from the start, so that alerts see the first one. */
 export function expectFailures(metrics: Metrics | undefined, activities: readonly string[]): void {

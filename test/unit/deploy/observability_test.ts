@@ -2,7 +2,7 @@
  * Tests that docs/how-to/observe.md, alerts and dashboards agree with the metrics that processes export;
  * `GOLDEN=update` rewrites the page's table of metrics.
  */
-import { deepEqual, equal, ok } from "node:assert/strict";
+import { deepEqual, equal, match, ok } from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import process from "node:process";
 import { loadYaml } from "@kubernetes/client-node";
@@ -17,6 +17,8 @@ interface Rules {
 
 const page = new URL("../../../docs/how-to/observe.md", import.meta.url);
 const alertsFile = new URL("../../../deploy/chart/monitoring/alerts.yaml", import.meta.url);
+
+const template = new URL("../../../deploy/chart/templates/monitoring.yaml", import.meta.url);
 
 const text = await readFile(page, "utf8");
 const dashboards = await readDashboards();
@@ -58,6 +60,26 @@ Deno.test("alerts: each one has exactly one runbook in docs/how-to/observe.md", 
   for (const { alert, annotations } of alerts) {
     equal(annotations.runbook_url, `docs/how-to/observe.md#${alert.toLowerCase()}`);
   }
+});
+
+Deno.test("chart: puts the prefix of alerts.runbooks before each runbook", async () => {
+  const [, from = "", to = ""] =
+    /replace "([^"]*)" \(printf "([^"]*)" \.runbooks\)/.exec(await readFile(template, "utf8")) ??
+      [];
+  const file = (await readFile(alertsFile, "utf8")).replaceAll(from, to.replace("%s", "https://git.example/"));
+  const links = [...file.matchAll(/runbook_url: (\S+)/g)].map(([, link = ""]) => link);
+  equal(links.length, alerts.length);
+  deepEqual(links.filter((link) => !link.startsWith("https://git.example/docs/how-to/observe.md#")), []);
+});
+
+Deno.test("chart: the ServiceMonitor keeps the labels of metrics that Prometheus Operator sets to those of the pod", async () => {
+  // By default, Prometheus keeps the label of the pod, and renames that of the metric to `exported_…`.
+  const ofPods = ["namespace", "pod", "container", "service", "endpoint", "job", "instance"];
+  const both = Object.values<Metric>(metrics).flatMap(({ labels = [] }) =>
+    labels.filter((label) => ofPods.includes(label))
+  );
+  deepEqual([...new Set(both)], ["namespace"]);
+  match(await readFile(template, "utf8"), /- \{ port: metrics, .*honorLabels: true \}/);
 });
 
 Deno.test("alerts: OstlerRolloutBlocked and its runbook have each reason that blocks a rollout without halting it", async () => {

@@ -134,6 +134,21 @@ Deno.test("admitMachineDeployment: a kubelet annotation that the previous object
   match(await denial(deployment({ annotations: another }), deployment({ annotations })), /cpu=200m,disk/);
 });
 
+Deno.test("admitMachineDeployment: warns if machine-controller removes machines by itself, before Ostler could delay that", async () => {
+  const warningsOf = async (rollingUpdate: Record<string, number | string>, replicas = 10): Promise<string[]> =>
+    (await judge(deployment({ rollingUpdate, replicas }), deployment())).warnings ?? [];
+  // Machine-controller rounds `maxUnavailable` down, and removes one machine if both numbers are 0.
+  const paced: Record<string, number | string>[] = [{}, { maxSurge: 1, maxUnavailable: 0 }, { maxUnavailable: "9%" }];
+  for (const rollingUpdate of paced) deepEqual(await warningsOf(rollingUpdate), []);
+  const [one = ""] = await warningsOf({ maxSurge: 1, maxUnavailable: 1 });
+  match(one, /^machine-controller removes 1 machine at once when the template changes, .*windows, waves, approvals, /);
+  match(one, /; set maxUnavailable to 0 and maxSurge to at least 1$/);
+  match((await warningsOf({ maxUnavailable: "25%" })).join(), /removes 2 machines at once/);
+  match((await warningsOf({ maxSurge: 0, maxUnavailable: "9%" })).join(), /removes 1 machine at once/);
+  match((await warningsOf({ maxSurge: "0%", maxUnavailable: 3 }, 2)).join(), /removes 2 machines at once/);
+  match((await warningsOf({ maxUnavailable: 1 }, 0)).join(), /removes 1 machine at once/);
+});
+
 Deno.test("admitMachineDeployment: replaces a default profile when the operating system changes", async () => {
   const { denial, patch } = await judge(deployment({ value: { operatingSystem: "rhel" } }), deployment());
   equal(denial, undefined);

@@ -8,6 +8,8 @@ export interface DeploymentWords {
   kubelet?: string;
   deletionTimestamp?: string;
   replicas?: number;
+  /** `maxSurge` and `maxUnavailable`. */
+  rollingUpdate?: Record<string, number | string>;
   /** Fields that replace or extend the provider config of an Ubuntu machine on kubevirt. */
   value?: Record<string, unknown>;
 }
@@ -26,6 +28,7 @@ export function deployment(words: DeploymentWords = {}): KubeObject {
     },
     spec: {
       replicas: words.replicas ?? 1,
+      ...(words.rollingUpdate ? { strategy: { rollingUpdate: words.rollingUpdate } } : {}),
       template: { spec: { versions: { kubelet }, providerSpec: { value: provider } } },
     },
   };

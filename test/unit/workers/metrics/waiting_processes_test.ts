@@ -57,4 +57,5 @@ Deno.test("waiting processes: a worker without Temporal exports its metrics: it 
   match(text, /^ostler_worker_polling 0$/m);
   match(text, /^ostler_activity_failures_total{activity="publishDesired",type="InternalError"} 0$/m);
   match(text, /^ostler_activity_failures_total{activity="deliverNotice",type="NoticeUndelivered"} 0$/m);
+  match(text, /^ostler_activity_failures_total{activity="deliverNotice",type="NoticeRefused"} 0$/m);
 });
