@@ -12,8 +12,13 @@ look_for_findings() {
       active | enabled | enabled-runtime) find_ OtherUpdater true "$unit is $state; run systemctl mask --now $unit" ;;
     esac
   done
-  # kured runs in a DaemonSet, so the host has no unit of it; this container sees the processes of the host.
-  if cat /proc/[0-9]*/comm 2>/dev/null | grep -qx kured; then find_ OtherUpdater true 'kured is running and reboots nodes too; exclude this node from it'; fi
+  # These run in DaemonSets, so the host has no units of them; this container sees the processes of the host, whose names
+  # have at most 15 characters.
+  cat /proc/[0-9]*/comm >"$work/comms" 2>/dev/null
+  if grep -qx kured "$work/comms"; then find_ OtherUpdater true 'kured is running and reboots nodes too; exclude this node from it'; fi
+  if grep -qx housekeeper-con "$work/comms"; then
+    find_ OtherUpdater true 'housekeeper is running, reboots nodes too and undoes cordons; run kubectl -n housekeeper-system delete daemonset housekeeper-controller-manager'
+  fi
   look_at_boot
   look_at_etc
   look_at_driver

@@ -24,8 +24,8 @@ const [a, b] = [digestOf("a"), digestOf("b")];
 const standing: Record<string, string> = {
   ...{ booted: a, staged: "", rollback: "", queued: "false", locked: "false", layered: "false" },
   ...{ registry: `registry.example/os/worker@${a}\nregistry.example/os/worker@${b}\n`, systemd: "", etc: "" },
-  ...{ finalizes_by: "digest" },
-  ...{ enabled: "sshd.service\n", store_size: "0\t/sysroot/ostree/repo/tmp\n" },
+  ...{ finalizes_by: "digest", is_old: "false" },
+  ...{ comms: "systemd\n", enabled: "sshd.service\n", store_size: "0\t/sysroot/ostree/repo/tmp\n" },
   du_boot: "100000\t/boot/ostree/default-1\n90000\t/boot/ostree/default-2\n190004\t/boot/ostree\n",
   df_boot: "Filesystem 1024-blocks Used Available Capacity Mounted on\n/dev/vda3 500000 200000 300000 40% /boot\n",
 };

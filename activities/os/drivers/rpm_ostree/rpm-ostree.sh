@@ -35,7 +35,8 @@ read_status() {
   done
 }
 
-stage() { pull rpm-ostree rebase --bypass-driver --lock-finalization "ostree-unverified-registry:$image@$digest"; }
+# Before 2022.16, rebasing to an image requires --experimental; later versions accept it without an effect.
+stage() { pull rpm-ostree rebase --experimental --bypass-driver --lock-finalization "ostree-unverified-registry:$image@$digest"; }
 
 # The daemon fetches, not the command.
 cancel_pull() { host rpm-ostree cancel >/dev/null 2>&1; }

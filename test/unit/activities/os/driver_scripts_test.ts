@@ -23,6 +23,16 @@ Deno.test("Check: finds an updater that is active although systemctl calls it di
   );
 });
 
+Deno.test("Check: finds updaters that run in pods: kured, and the controller of NKD's housekeeper, which uncordons nodes", async () => {
+  for (const name of ["kured", "housekeeper-con"]) {
+    await using host = await FakeOsHost.make("rpm-ostree");
+    await host.put("comms", `systemd\n${name}\n`);
+    const outcome = await host.give("Check");
+    if (outcome.outcome !== "Done") throw new Error(JSON.stringify(outcome));
+    deepEqual(outcome.findings.map(({ kind, stops }) => [name, kind, stops]), [[name, "OtherUpdater", true]]);
+  }
+});
+
 for (const driver of ["bootc", "rpm-ostree"] as const) {
   Deno.test(`${driver}: stages, boots and rolls back an image by the digest of its index`, async () => {
     await using host = await FakeOsHost.make(driver);
@@ -63,6 +73,12 @@ Deno.test("rpm-ostree: GoBack drops an image that was staged meanwhile, with whi
   equal((await host.give("GoBack", { digest: a })).outcome, "Done");
   await host.elapse();
   equal(digests(await host.give("Status"))[0], a);
+});
+
+Deno.test("rpm-ostree: Stage fetches an image also with a version before 2022.16, which requires --experimental for images", async () => {
+  await using host = await FakeOsHost.make("rpm-ostree");
+  await host.put("is_old", "true");
+  deepEqual(digests(await host.give("Stage")), [a, b, ""]);
 });
 
 Deno.test("rpm-ostree: Apply boots an image whether finalize-deployment expects its commit or, since 2025.7, the digest of its manifest", async () => {
