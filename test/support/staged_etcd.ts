@@ -1,7 +1,13 @@
 /** An etcd in memory, which records the orders that it receives; a test adds each member with its address. */
 import type { Etcd } from "../../activities/etcd/etcd.ts";
 import { unavailable } from "../../activities/failures.ts";
-import type { EtcdMember, EtcdPromotion, EtcdSurvey, SnapshotTaken } from "../../workflows/contracts/mod.ts";
+import type {
+  EtcdMember,
+  EtcdPromotion,
+  EtcdSurvey,
+  SnapshotKeep,
+  SnapshotTaken,
+} from "../../workflows/contracts/mod.ts";
 
 export class StagedEtcd implements Etcd {
   readonly members: EtcdMember[] = [];
@@ -9,6 +15,8 @@ export class StagedEtcd implements Etcd {
   alarms: EtcdSurvey["alarms"] = [];
   /** The orders that etcd got, as "verb id", in order. */
   readonly orders: string[] = [];
+  /** Where snapshots were stored, in order. */
+  readonly places: SnapshotKeep[] = [];
   /** Learners that are not in sync. */
   readonly behind = new Set<string>();
   /** Error with which a survey fails, as when no member responds. */
@@ -70,9 +78,13 @@ export class StagedEtcd implements Etcd {
     return Promise.resolve("Promoted");
   }
 
-  keepSnapshot({ beside, name }: { beside: string; name: string }): Promise<SnapshotTaken> {
+  keepSnapshot(
+    { beside, name, keep }: { beside: string; name: string; keep: SnapshotKeep },
+  ): Promise<SnapshotTaken> {
     this.orders.push(`snapshot beside ${beside}`);
-    return Promise.resolve({ digest: "sha256:aa", bytes: 7, at: `/backups/${name}.db` });
+    this.places.push(keep);
+    const root = keep.keep === "Folder" ? keep.folder : keep.url;
+    return Promise.resolve({ digest: "sha256:aa", bytes: 7, at: `${root}/${name}.db` });
   }
 
   #find(id: string): EtcdMember | undefined {

@@ -3,17 +3,25 @@
  * replaced.
  */
 import type { Cluster } from "../../cluster.ts";
-import type { EtcdDoubt, EtcdMember, EtcdStanding, EtcdSurvey, Relieved } from "../../../workflows/contracts/mod.ts";
+import type {
+  EtcdDoubt,
+  EtcdMember,
+  EtcdStanding,
+  EtcdSurvey,
+  Relieved,
+  SnapshotKeep,
+} from "../../../workflows/contracts/mod.ts";
 import type { Instance } from "../../clouds/driver.ts";
 import { bounded, doubtsOf, memberAt } from "../../etcd/judge.ts";
 import { type Machine, type Place, placeOf } from "../../etcd/place.ts";
 import { isHealthyVoter, isLastVoter, leavingDoubts, quorumOf, votersOf } from "../../etcd/quorum.ts";
-import { refused, unavailable } from "../../failures.ts";
+import { moot, refused, unavailable } from "../../failures.ts";
 import { listClusterObjects } from "../../kube/resources.ts";
 import { attempting } from "../../kube/status.ts";
 import { scalingGroups } from "../../kube/update_kinds.ts";
 import { same } from "../../node_version/classify.ts";
 import { openEtcd, readSurvey } from "../../node_version/cluster_etcd.ts";
+import { findRules } from "../../policy/rules_for.ts";
 import type { RelieveMember } from "../contract.ts";
 import type { GroupNode } from "../../node_version/group_nodes.ts";
 import { memberIdOf } from "./member.ts";
@@ -182,16 +190,32 @@ export function relieveMember(
     const isJoined = returns !== true || votersOf(survey).length >= await declaredMachines(kube, asked);
     const doubts = doubtsAbout(survey, place, { isLost, returns: returns === true, isJoined, taken });
     if (doubts.length > 0) return { state: "InDoubt", doubts: bounded(doubts) };
+    const keep = snapshot && await snapshotPlace(kube, asked);
     const id = typeof place !== "string" && "member" in place ? place.member.id : undefined;
     // If the machine returns and has the only voter of etcd, that voter stays the leader and takes the snapshot,
     // because no other member can lead or has the data.
     const isAlone = returns === true && id !== undefined && isLastVoter(survey, id);
     if (id !== undefined && !isLost && !isAlone) await etcd.moveLeadership(id);
-    if (!snapshot) return nothing;
-    const { name, ...keep } = snapshot;
+    if (!snapshot || !keep) return nothing;
     const beside = isAlone ? "" : id ?? "";
-    return { state: "Relieved", snapshot: await etcd.keepSnapshot({ beside, name, keep }) };
+    return { state: "Relieved", snapshot: await etcd.keepSnapshot({ beside, name: snapshot.name, keep }) };
   });
+}
+
+/**
+ * Returns where the current policy of the group stores snapshots; throws Moot if it stores none any more. The place in
+ * an order is not used, because a client of Temporal can forge orders, and a snapshot contains every Secret.
+ */
+async function snapshotPlace(kube: Cluster, { group: { metadata } }: Asked): Promise<SnapshotKeep> {
+  // The namespace in the order may be forged too, and may have a policy of the forger.
+  const { namespace, name } = poolOfGroup(metadata.name);
+  const { rules } = await findRules(kube, { metadata: { namespace, name, labels: metadata.labels } }, Date.now());
+  if (rules.etcd) return rules.etcd.snapshot;
+  const state = "no RolloutPolicy sets etcd.snapshot for it";
+  throw moot(
+    "GenerationStale",
+    `Failed to store a snapshot of etcd for ScalingGroup "${metadata.name}": ${state}`,
+  );
 }
 
 /** Returns how many machines the groups of control planes of the same NodeVersion declare. */

@@ -5,7 +5,7 @@ import { marks } from "../../../../../activities/node_version/marks.ts";
 import { hashOf } from "../../../../../activities/node_version/version_release.ts";
 import { readDesired } from "../../../../../activities/pool/read_desired.ts";
 import { readPool } from "../../../../../activities/pool/read_pool.ts";
-import type { Member } from "../../../../../workflows/contracts/mod.ts";
+import type { Member, SnapshotKeep } from "../../../../../workflows/contracts/mod.ts";
 import { StagedEtcd } from "../../../../support/staged_etcd.ts";
 import { GroupInMemory, next, pool, version } from "../../../../support/group_in_memory.ts";
 
@@ -41,6 +41,12 @@ async function controlPlane(stage = "ControlPlane", wanted = image): Promise<Pla
 
 function alive({ cloud }: GroupInMemory): number {
   return cloud.instances().filter(({ state }) => state === "Ready").length;
+}
+
+/** Adds a policy that stores snapshots of etcd in a folder. */
+function keepSnapshots({ group }: Plane, { namespace = "kube-system", folder = "/backups" } = {}): void {
+  const spec = { selector: {}, etcd: { snapshot: { keep: "Folder", folder } } };
+  group.kube.put("rolloutpolicies", { metadata: { namespace, name: "snapshots" }, spec });
 }
 
 async function relieved({ group }: Plane, order: { isLost?: boolean; taken?: string[] } = {}): Promise<unknown> {
@@ -151,12 +157,38 @@ Deno.test("relieve: moves the leadership to another member, and stores a snapsho
   deepEqual(await relieved(plane), { state: "Relieved", snapshot: null });
   deepEqual([plane.etcd.leader, plane.etcd.orders], ["m2", ["move m1"]]);
   const snapshot = { keep: "Folder", folder: "/backups", name: "control-1" } as const;
+  keepSnapshots(plane);
   const again = await plane.group.backend.relieve?.({ pool, machine: "workers-1", isLost: false, taken: [], snapshot });
   deepEqual(again, {
     state: "Relieved",
     snapshot: { digest: "sha256:aa", bytes: 7, at: "/backups/control-1.db" },
   });
 });
+
+const forgedToken = { namespace: "kube-system", name: "cloud-credentials", key: "password" };
+const forged: [what: string, snapshot: SnapshotKeep][] = [
+  ["another server", { keep: "Url", url: "https://attacker.example" }],
+  ["a server without TLS", { keep: "Url", url: "http://attacker.example" }],
+  ["a Secret of kube-system as token", { keep: "Url", url: "https://attacker.example", token: forgedToken }],
+  ["another folder", { keep: "Folder", folder: "/tmp" }],
+];
+
+for (const [what, place] of forged) {
+  Deno.test(`fault S3 relieve: an order that names ${what} stores the snapshot only at the place in the RolloutPolicy, and stores none without a policy`, async () => {
+    const plane = await controlPlane();
+    const order = { pool, machine: "workers-1", isLost: false, taken: [], snapshot: { ...place, name: "control-1" } };
+    const refusal = { type: "GenerationStale", nonRetryable: true, message: /no RolloutPolicy sets etcd.snapshot/ };
+    await rejects(async () => await plane.group.backend.relieve?.(order), refusal);
+    // The namespace of a forged pool may have a policy of the attacker.
+    keepSnapshots(plane, { namespace: "tenant", folder: "/tenant" });
+    const there = { ...order, pool: { ...pool, namespace: "tenant" } };
+    await rejects(async () => await plane.group.backend.relieve?.(there), refusal);
+    deepEqual([plane.etcd.places, plane.etcd.orders], [[], []]);
+    keepSnapshots(plane);
+    for (const each of [order, there]) await plane.group.backend.relieve?.(each);
+    deepEqual(plane.etcd.places, Array(2).fill({ keep: "Folder", folder: "/backups" }));
+  });
+}
 
 Deno.test("K27 relieve: refuses while etcd is inconclusive, and does not move the leadership", async () => {
   const plane = await controlPlane();
@@ -304,6 +336,7 @@ Deno.test("K27 relieve: accepts the last voter if its machine will return; the m
   const { relieve } = plane.group.backend;
   const order = { pool, machine: "workers-1", isLost: false, taken: [] };
   const snapshot = { keep: "Folder", folder: "/backups", name: "control-1" } as const;
+  keepSnapshots(plane);
   deepEqual(await relieve?.({ ...order, snapshot }), {
     state: "InDoubt",
     doubts: ['member "workers-1" is the last voter: etcd cannot run without it'],
