@@ -35,11 +35,21 @@ function isInvalid({ code, body }: ApiException<unknown>, wanted: string): boole
 }
 
 /**
- * Returns whether the API server refused a write because of its annotations: an object can have 256 KiB of them. A
- * compromised node can fill its own Node, and must not stop the rollout of its pool by that.
+ * Returns whether the API server refused a write because of its annotations: an object can have 256 KiB of them, and of
+ * more than some 50,000 the policy for Nodes cannot determine which were changed. A compromised node can fill its own
+ * Node, and must not stop the rollout of its pool by that.
  */
 export function isFull(error: unknown): boolean {
-  return error instanceof ApiException && isInvalid(error, "metadata.annotations");
+  return error instanceof ApiException && (isInvalid(error, "metadata.annotations") || isTooExpensive(error));
+}
+
+/** The denial of a write that the policy in `limit_nodes.yaml` cannot evaluate within the cost limit of CEL. */
+const tooExpensive =
+  /^.{0,400}ValidatingAdmissionPolicy 'limit-nodes\.ostler\.dev'.*(cost limit exceeded|cost budget)/s;
+
+function isTooExpensive({ code, body }: ApiException<unknown>): boolean {
+  const { message } = parse(body) ?? {};
+  return code === 422 && typeof message === "string" && tooExpensive.test(message);
 }
 
 /** Returns what a write of annotations returns; undefined if its object has no room for them. */

@@ -143,6 +143,19 @@ Deno.test("fault S2: limit_nodes.yaml names every taint of Kubernetes that Ostle
   for (const taint of [...passingTaints, "node.kubernetes.io/unschedulable"]) assert.ok(policy.includes(`'${taint}'`));
 });
 
+Deno.test("fault S2: limit_nodes.yaml compares labels and annotations as a whole before each of them, because a node can have so many that the API server denies a cordon", () => {
+  const policy = readFileSync(join(kubernetes, "admission/limit_nodes.yaml"), "utf8");
+  for (const [all, old] of [["annotations", "oldAnnotations"], ["labels", "oldLabels"]]) {
+    const rules = policy.split("- expression: |-\n").filter((rule) =>
+      rule.includes(`variables.changed${old?.slice(3)}.all`)
+    );
+    assert.deepEqual(
+      rules.map((rule) => rule.trimStart().startsWith(`variables.${all} == variables.${old} || `)),
+      [true],
+    );
+  }
+});
+
 Deno.test("rbac/controller.yaml: allows no access to Secrets, and no changes to MachineDeployments, Machines and Nodes", () => {
   const granted = rules("rbac/controller.yaml");
   const reads = new Set(["get", "list", "watch"]);

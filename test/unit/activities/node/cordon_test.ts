@@ -84,6 +84,34 @@ Deno.test("fault ensureNodeCordoned: cordons a node without room for annotations
   deepEqual(stateOf(kube), [{ unschedulable: true }, { filled: "by the node" }]);
 });
 
+Deno.test("fault ensureNodeCordoned: cordons a node with so many annotations that the policy for Nodes cannot compare them within the cost limit of the API server", async () => {
+  const kube = kubeWith({ annotations: { filled: "by the node" } });
+  let patches = 0;
+  kube.onRequest = (request) => {
+    if (request.startsWith("patch") && patches++ === 0) throw tooExpensive("limit-nodes");
+  };
+  await ensureNodeCordoned(kube.client, target);
+  deepEqual([patches, stateOf(kube)], [2, [{ unschedulable: true }, { filled: "by the node" }]]);
+  const other = kubeWith();
+  other.onRequest = (request) => {
+    if (request.startsWith("patch")) throw tooExpensive("another-policy");
+  };
+  await rejects(ensureNodeCordoned(other.client, target), { type: "ObjectInvalid" });
+});
+
+/** The denial by a policy whose variable exceeds the limit (k8s.io/apiserver, admission/plugin/cel/composition.go). */
+function tooExpensive(policy: string): Error {
+  const name = `${policy}.ostler.dev`;
+  const cause =
+    'composited variable "changedAnnotations" fails to evaluate: operation cancelled: actual cost limit exceeded';
+  const denial = `expression 'variables.changedAnnotations.all(key,\n  true)' resulted in error: ${cause}`;
+  return answer(
+    422,
+    "Invalid",
+    `nodes "n" is forbidden: ValidatingAdmissionPolicy '${name}' with binding '${name}' denied request: ${denial}`,
+  );
+}
+
 /** The response to a write that would give an object more than 256 KiB of annotations. */
 function full(): Error {
   const causes = [{ reason: "FieldValueTooLong", message: "Too long", field: "metadata.annotations" }];
