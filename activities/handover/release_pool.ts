@@ -93,6 +93,10 @@ async function releaseConfig(
   if (!config) return keptVersion === undefined ? await removeStale(kube, pool) : undefined;
   const { annotations: standing = {} } = config.metadata;
   if (standing[ownerAnnotation] !== keyOf(pool) || !await isOfThisCluster(kube, standing)) return;
+  // Operating System Manager makes an outdated config again, but never replaces an existing edge script: it would fail
+  // before config and secrets are made.
+  const isOutdated = keptVersion === undefined && standing[digestAnnotation] !== undefined;
+  if (isOutdated) await removeSecrets(kube, pool, [namesOf(pool).edgeScript]);
   const ours = Object.keys(standing).filter((key) => key.startsWith(ourPrefix));
   const annotations = {
     ...Object.fromEntries(ours.map((key) => [key, null])),
@@ -119,11 +123,15 @@ async function toldToOsm(
 }
 
 // Deletes the secrets of a pool without a config, because without a config Operating System Manager accepts secrets of
-// any revision.
+// any revision, and fails beside an edge script.
 async function removeStale(kube: Kube, pool: HandoverPool): Promise<void> {
+  const { bootstrap, provisioning, edgeScript } = namesOf(pool);
+  await removeSecrets(kube, pool, [bootstrap, provisioning, edgeScript]);
+}
+
+async function removeSecrets(kube: Kube, pool: HandoverPool, names: readonly string[]): Promise<void> {
   if (pool.rivals.length > 0) return;
-  const { bootstrap, provisioning } = namesOf(pool);
-  for (const name of [bootstrap, provisioning]) {
+  for (const name of names) {
     const where = { name, namespace: secretsNamespace };
     const found = await ifFound(kube.core.readNamespacedSecret(where));
     // A secret that an earlier attempt gave back has no owner annotation; secrets of other pools are not deleted.

@@ -161,8 +161,14 @@ export class FakeOsm {
   }
 
   async #outputs(pool: Pool, { stamp, join }: { stamp: Record<string, string>; join: string }): Promise<void> {
-    const { config: name, bootstrap, provisioning } = namesOf(pool.metadata);
+    const { config: name, bootstrap, provisioning, edgeScript } = namesOf(pool.metadata);
     if (!await this.#config(pool)) {
+      // Operating System Manager only ever creates the script, so it fails if the Secret exists.
+      if (isEdge(pool)) {
+        const metadata = { name: edgeScript, namespace: secretsNamespace };
+        const body = { metadata, data: { "fetch-bootstrap-script": encoded("apt-get update -y\n") } };
+        await this.kube.core.createNamespacedSecret({ namespace: secretsNamespace, body });
+      }
       const metadata = { namespace: "kube-system", name, annotations: stamp };
       const spec = {
         ...{ osName: "ubuntu", osVersion: "1", cloudProvider: { name: "kubevirt" } },
@@ -186,6 +192,11 @@ export class FakeOsm {
       await this.kube.core.createNamespacedSecret({ namespace: secretsNamespace, body });
     }
   }
+}
+
+function isEdge({ spec: { template } }: Pool): boolean {
+  const { spec } = template as { spec?: { providerSpec?: { value?: { cloudProvider?: string } } } };
+  return spec?.providerSpec?.value?.cloudProvider === "edge";
 }
 
 function encoded(text: string): string {

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { closeTemplateEngines, namesOf } from "../../../../profiles/mod.ts";
 import { HandoverWorld, usual } from "../../../support/handover_world.ts";
+import { machineDeployment, providerConfig } from "../../../support/machine_objects.ts";
 
 Deno.test.afterAll(() => closeTemplateEngines());
 
@@ -66,6 +67,25 @@ Deno.test("handover: ostler release loses nothing when Operating System Manager 
   assertNothingOfOurs(world);
   await world.osm.look();
   assertOsmWorks(world);
+});
+
+Deno.test("handover: Operating System Manager makes config and secrets of an edge pool again, although it never replaces an edge script", async () => {
+  const { config, edgeScript } = namesOf(usual);
+  for (const isLost of [false, true]) {
+    const world = new HandoverWorld();
+    const value = { ...providerConfig(), cloudProvider: "edge", cloudProviderSpec: {} };
+    world.kube.put("machinedeployments", machineDeployment({ value }));
+    await world.osm.look();
+    assert.equal((await world.run(["adopt"])).code, 0);
+    await world.runOstler();
+    assert.match(world.text(edgeScript, "fetch-bootstrap-script"), /^#!/, "Expected the script of Ostler");
+    if (isLost) world.kube.remove("operatingsystemconfigs", config, "kube-system");
+    const given = await world.run(["release", "--yes"]);
+    assert.equal(given.code, 0, given.out + given.err);
+    await world.osm.look();
+    assertOsmWorks(world);
+    assert.match(world.text(edgeScript, "fetch-bootstrap-script"), /^apt-get/, "Expected the script of OSM");
+  }
 });
 
 function assertNothingOfOurs({ kube, temporal }: HandoverWorld): void {
