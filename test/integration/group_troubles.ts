@@ -96,14 +96,24 @@ async function awayWhilePairing(scene: Scene): Promise<void> {
   // Keeps the API server down for longer than any of the reads takes.
   await pause(3_000);
   await apiServer.restart();
-  await world.until("all to be Ready again", async () => await readyNodes(world) >= alpha.size)
-    .finally(() => clearInterval(counting));
+  // Nodes look Ready until kube-controller-manager, which reads their leases again first, finds these outdated.
+  let steadySince = Date.now();
+  await world.until("all to stay Ready", async () => {
+    if (await readyNodes(world) < alpha.size) steadySince = Date.now();
+    return Date.now() - steadySince > steadyMs;
+  }).finally(() => clearInterval(counting));
   observer.mayFail = false;
   assert.ok(fewest >= alpha.size, `Only ${fewest} machines were up while the API server was down`);
   observer.expect("alpha", alpha.size, alpha.size);
   await upToDate(world, { ...first, image: "image-15" }, alpha.size);
   assert.equal(ground.cloud.instances().length - known, alpha.size, "Expected as many orders as replacements");
 }
+
+/**
+ * Milliseconds for which nodes must be Ready after an outage: two renewals of leases (`deploy/local`), and some checks
+ * by kube-controller-manager (2 s each).
+ */
+const steadyMs = 8_000;
 
 /** Number of Ready nodes, by the API server. */
 async function readyNodes(world: Scene["world"]): Promise<number> {

@@ -234,8 +234,8 @@ const changes: Fault[] = [
   {
     name: "rollback: the bad template is restored",
     file: "activities/backends/machine_controller/last_good.ts",
-    from: "if (template) return unlabelled(template);",
-    to: "if (template) return unlabelled(deployment.spec.template ?? {});",
+    from: "? unlabelled(template)",
+    to: "? unlabelled(deployment.spec.template ?? {})",
     caughtBy: {
       file: "test/unit/activities/backends/machine_controller/last_good_test.ts",
       filter:

@@ -11,8 +11,10 @@ import { FakeNodes } from "./fake_nodes.ts";
 import type { Fate } from "./fake_nodes.ts";
 import type { Handle, Stage } from "./workflow_stage.ts";
 
-/** A policy that replaces a node that refuses an update in place; a node may take 1 s to boot. */
-export const replacing = { onImageChange: "ReplaceIfRefused", maxFailed: 3, inPlace: { stage: "20s", boot: "1s" } };
+/** A policy that replaces a node that refuses an update in place. */
+export const replacing = { onImageChange: "ReplaceIfRefused", maxFailed: 3, inPlace: { stage: "20s", boot: "20s" } };
+/** The time to boot in stories in which a node does not boot; others need more, because the machine may be busy. */
+const briefly = { stage: "20s", boot: "1s" };
 
 /** The same policy without `onImageChange`, so that no node is replaced. */
 export const { onImageChange: _, ...neverReplacing } = replacing;
@@ -40,7 +42,9 @@ export interface Story extends NodeMakerOptions {
 
 /** Starts the rollout of a pool from image a to image b, in which one node fails to update. */
 export async function rolling(stage: Stage, story: Story): Promise<Scene> {
-  const { policy = replacing, count = 3, nth = 1, bootMs = 50, fate, refuses, isMade = true, ...options } = story;
+  const { policy: given = replacing, count = 3, nth = 1, bootMs = 50, fate, refuses, isMade = true, ...options } =
+    story;
+  const policy = fate && given["inPlace"] === replacing.inPlace ? { ...given, inPlace: briefly } : given;
   const nodes = new FakeNodes({ nodes: count, policy, bootMs });
   const bad = `${nodes.name}-${nth}`;
   await nodes.settle(stage);
