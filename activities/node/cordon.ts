@@ -101,5 +101,7 @@ async function change(kube: Kube, name: string, changeOf: (node: V1Node) => Node
     if (!isFull(error)) throw error;
     // Without its annotation, the cordon counts as that of a user, and stays.
     if (spec) await patch(version);
+    // A run would repeat a removal that failed without an error, without end.
+    if (Object.values(annotations).includes(null)) throw error;
   }
 }

@@ -100,7 +100,8 @@ function snapshotNews(
     const message = `Saved an etcd snapshot of ${bytes} bytes at ${at} before removing machine "${machine}": ${digest}`;
     return { type: "Normal", reason: "EtcdSaved", message };
   }
-  // If the policy requires snapshots, a snapshot is missing only for a machine that is already gone.
+  // If the policy requires snapshots, a snapshot is missing only for a machine that is already gone, or if a person has
+  // accepted that policies conflict.
   if (rules?.etcd) return undefined;
   const todo = "set etcd.snapshot in the RolloutPolicy";
   const message = `No etcd snapshot is saved before removing machine "${machine}"; ${todo}`;

@@ -191,12 +191,14 @@ export function relieveMember(
     const doubts = doubtsAbout(survey, place, { isLost, returns: returns === true, isJoined, taken });
     if (doubts.length > 0) return { state: "InDoubt", doubts: bounded(doubts) };
     const keep = snapshot && await snapshotPlace(kube, asked);
+    const isUnknown = typeof keep === "string";
+    if (isUnknown && !taken.includes(keep)) return { state: "InDoubt", doubts: [keep] };
     const id = typeof place !== "string" && "member" in place ? place.member.id : undefined;
     // If the machine returns and has the only voter of etcd, that voter stays the leader and takes the snapshot,
     // because no other member can lead or has the data.
     const isAlone = returns === true && id !== undefined && isLastVoter(survey, id);
     if (id !== undefined && !isLost && !isAlone) await etcd.moveLeadership(id);
-    if (!snapshot || !keep) return nothing;
+    if (!snapshot || !keep || isUnknown) return nothing;
     const beside = isAlone ? "" : id ?? "";
     return { state: "Relieved", snapshot: await etcd.keepSnapshot({ beside, name: snapshot.name, keep }) };
   });
@@ -204,12 +206,14 @@ export function relieveMember(
 
 /**
  * Returns where the current policy of the group stores snapshots; throws Moot if it stores none any more. The place in
- * an order is not used, because a client of Temporal can forge orders, and a snapshot contains every Secret.
+ * an order is not used, because a client of Temporal can forge orders, and a snapshot contains every Secret. Returns
+ * text if policies conflict: the run keeps its rules meanwhile, so after Moot it would repeat the order without end.
  */
-async function snapshotPlace(kube: Cluster, { group: { metadata } }: Asked): Promise<SnapshotKeep> {
+async function snapshotPlace(kube: Cluster, { group: { metadata } }: Asked): Promise<SnapshotKeep | string> {
   // The namespace in the order may be forged too, and may have a policy of the forger.
   const { namespace, name } = poolOfGroup(metadata.name);
   const { rules } = await findRules(kube, { metadata: { namespace, name, labels: metadata.labels } }, Date.now());
+  if (rules.conflict !== null) return `cannot determine where to store a snapshot of etcd: ${rules.conflict}`;
   if (rules.etcd) return rules.etcd.snapshot;
   const state = "no RolloutPolicy sets etcd.snapshot for it";
   throw moot(

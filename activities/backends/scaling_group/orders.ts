@@ -327,7 +327,9 @@ async function annotate(
   { name, uid }: GroupNode,
   annotations: Record<string, string | null>,
 ): Promise<void> {
-  await ifRoom(ifFound(kube.core.patchNode({ name, body: { metadata: { uid, annotations } } }, asMergePatch)));
+  const write = ifFound(kube.core.patchNode({ name, body: { metadata: { uid, annotations } } }, asMergePatch));
+  // A run would repeat a removal that failed without an error, without end.
+  await (Object.values(annotations).includes(null) ? write : ifRoom(write));
 }
 
 /**

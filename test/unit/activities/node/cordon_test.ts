@@ -99,6 +99,16 @@ Deno.test("fault ensureNodeCordoned: cordons a node with so many annotations tha
   await rejects(ensureNodeCordoned(other.client, target), { type: "ObjectInvalid" });
 });
 
+Deno.test("fault ensureNodeUncordoned: uncordons such a node, and fails, because a run would repeat the removal of its annotations without end", async () => {
+  const kube = kubeWith({ unschedulable: true, annotations: { [cordonedBy]: holder } });
+  let patches = 0;
+  kube.onRequest = (request) => {
+    if (request.startsWith("patch") && patches++ === 0) throw tooExpensive("limit-nodes");
+  };
+  await rejects(ensureNodeUncordoned(kube.client, target), { type: "ObjectInvalid" });
+  deepEqual(stateOf(kube), [{}, { [cordonedBy]: holder }]);
+});
+
 /** The denial by a policy whose variable exceeds the limit (k8s.io/apiserver, admission/plugin/cel/composition.go). */
 function tooExpensive(policy: string): Error {
   const name = `${policy}.ostler.dev`;

@@ -44,9 +44,12 @@ function alive({ cloud }: GroupInMemory): number {
 }
 
 /** Adds a policy that stores snapshots of etcd in a folder. */
-function keepSnapshots({ group }: Plane, { namespace = "kube-system", folder = "/backups" } = {}): void {
+function keepSnapshots(
+  { group }: Plane,
+  { namespace = "kube-system", name = "snapshots", folder = "/backups" } = {},
+): void {
   const spec = { selector: {}, etcd: { snapshot: { keep: "Folder", folder } } };
-  group.kube.put("rolloutpolicies", { metadata: { namespace, name: "snapshots" }, spec });
+  group.kube.put("rolloutpolicies", { metadata: { namespace, name }, spec });
 }
 
 async function relieved({ group }: Plane, order: { isLost?: boolean; taken?: string[] } = {}): Promise<unknown> {
@@ -189,6 +192,18 @@ for (const [what, place] of forged) {
     deepEqual(plane.etcd.places, Array(2).fill({ keep: "Folder", folder: "/backups" }));
   });
 }
+
+Deno.test("relieve: keeps the machine while policies conflict, as the run then repeats its order, unless a person accepts that no snapshot is stored", async () => {
+  const plane = await controlPlane();
+  for (const name of ["snapshots", "others"]) keepSnapshots(plane, { name });
+  const snapshot = { keep: "Folder", folder: "/backups", name: "control-1" } as const;
+  const order = { pool, machine: "workers-1", isLost: true, snapshot };
+  const seen = await plane.group.backend.relieve?.({ ...order, taken: [] });
+  const doubts = seen?.state === "InDoubt" ? seen.doubts : [];
+  match(doubts.join("; "), /where to store a snapshot of etcd: RolloutPolicies "others" and "snapshots" select/);
+  const accepted = await plane.group.backend.relieve?.({ ...order, taken: doubts });
+  deepEqual([accepted, plane.etcd.orders], [{ state: "Relieved", snapshot: null }, []]);
+});
 
 Deno.test("K27 relieve: refuses while etcd is inconclusive, and does not move the leadership", async () => {
   const plane = await controlPlane();
