@@ -25,8 +25,8 @@ interface KeptProfile {
 const Kept = z.object({ profile: z.unknown(), settings: z.record(z.string(), z.string()) });
 
 /**
- * Maximum size (bytes) of a kept profile, compressed and in base64: two of them fit into a Secret. A larger profile is
- * not kept.
+ * Maximum size (bytes) of a kept profile, compressed: two of them fit into a Secret, beside a kept template. A larger
+ * profile is not kept.
  */
 const largest = 450_000;
 

@@ -44,7 +44,7 @@ export function countedIn({ spec, status }: MachineSet): number {
 // Which MachineSets machine-controller (1.66) deletes after a rollout.
 
 /** Facts of a MachineSet that decide about its deletion. */
-interface SetFacts {
+export interface SetFacts {
   templateHash: string;
   /** Creation time (RFC 3339). */
   since: string;

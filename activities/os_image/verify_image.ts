@@ -63,7 +63,7 @@ async function evidenceOf(registry: Registry, { image, trust, spec }: Case): Pro
     hung.push(...attachments.found.map((attached) => ({ digest, attached })));
   }
   try {
-    return proofIn(hung, { image, trust, spec, isPartial });
+    return proofIn(hung, { image, digests, trust, spec, isPartial });
   } catch (error) {
     // The missing proof may be in an attachment that the registry refuses to show.
     if (!(error instanceof Unfit) || !denied) throw error;
@@ -73,10 +73,9 @@ async function evidenceOf(registry: Registry, { image, trust, spec }: Case): Pro
 
 function proofIn(
   hung: readonly Hung[],
-  { image, trust, spec, isPartial }: Case & { isPartial: boolean },
+  { image, digests, trust, spec, isPartial }: Case & { digests: string[]; isPartial: boolean },
 ): ImageEvidence {
   const signature = signatureIn(hung, { image, trust, isPartial });
-  const digests = [image.digest, ...(image.indexDigest === undefined ? [] : [image.indexDigest])];
   const statements = hung.flatMap(({ attached }) => readStatement(attached) ?? []);
   const { requireProvenance, requireScan } = spec;
   const require = (what: "provenance" | "scan", asked: Parameters<typeof requirementOf>[1]) =>

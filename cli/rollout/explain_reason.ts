@@ -5,7 +5,7 @@ import {
   upgradeReason,
   upgradeReasons,
 } from "../../workflows/kubernetes/upgrade_reasons.ts";
-import { explainedRemedies, remedies } from "../../workflows/status/remedies.ts";
+import { remedies } from "../../workflows/status/remedies.ts";
 import { Refusal } from "../failure.ts";
 import { styled, type Terminal } from "../terminal.ts";
 import { asData, type Format } from "../view/output.ts";
@@ -16,8 +16,45 @@ import { nearText } from "./near_names.ts";
 /** Names of objects in Kubernetes have no capital letters, so a name in PascalCase is a reason. */
 const form = /^[A-Z][A-Za-z]*$/;
 
-/** The remedies of all reasons of pools. */
-const ofPools: Record<string, string> = { ...remedies, ...explainedRemedies };
+const fixPool = "Fix the MachineDeployment: the message names the field.";
+const fixProfile = "Fix the profile: the message names field, file and line.";
+const otherProfile = "Choose a profile that fits the operating system and the provider of the machines.";
+
+/**
+ * The remedies of all reasons of pools. Temporal's web UI shows only `remedies`, because the messages of the other
+ * reasons already have what it needs.
+ */
+const ofPools: Record<string, string> = {
+  ...remedies,
+  Paused: "Run ostler resume: until then the pause also holds later rollouts.",
+  AwaitingApproval: "Run ostler plan, then ostler approve with the hash that the plan shows.",
+  ClusterBudget: "Wait until other pools give slots back, or raise budget.cluster of the policy.",
+  GateInconclusive:
+    "Ostler evaluates the gate every ten minutes: ostler retry evaluates it at once, ostler promote accepts it as passed.",
+  OnlySkippedRemain: "Nothing, or run ostler retry to replace the skipped machines too.",
+  ProfileMissing: "Create the profile, or correct annotation k8c.io/operating-system-profile of the MachineDeployment.",
+  ProfileInvalid: fixProfile,
+  RenderFailed: fixProfile,
+  OperatingSystemMismatch: otherProfile,
+  ProviderUnsupported: otherProfile,
+  UtilityMismatch: otherProfile,
+  ProviderConfigInvalid: fixPool,
+  KubeletVersionInvalid: fixPool,
+  KubeletSettingsInvalid: fixPool,
+  CloudConfigInvalid: fixPool,
+  ParameterInvalid: fixPool,
+  CredentialsMissing: "Create the Secret or ServiceAccount that the message names.",
+  NameCollision: "Create one of the two MachineDeployments in the message under another name.",
+  JoinAttemptsExhausted:
+    "Run ostler logs to see the join stage at which machines stop, fix the cause, then run ostler retry.",
+  SettleExpired: "See the log of machine-controller. If the message names spec.paused, set it to false.",
+  MachineRemains: "See the log of machine-controller, or the events of the scaling group in its cloud.",
+  InternalError: "Report the message: Ostler retries every ten minutes, and so does a newer version.",
+  AccessDenied:
+    "Apply deploy/kubernetes or the chart of this version of Ostler: a permission in the message is missing.",
+  ObjectInvalid: "Correct the object in the message; the CRDs must be of the same version as Ostler.",
+  CloudRefused: "Check setting cloud of Ostler's worker, and its permissions in the cloud.",
+};
 
 /** Returns whether a text is a reason and not a name of an object. */
 export function isReason(text: string): boolean {

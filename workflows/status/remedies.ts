@@ -42,39 +42,3 @@ export const remedies: Record<string, string> = {
     "The aborted spec is quarantined: if it is applied again, Ostler waits until you change it or run ostler retry.",
   LastGoodMissing: "Apply a spec that is known to be good: the last good one no longer exists.",
 };
-
-const fixPool = "Fix the MachineDeployment: the message names the field.";
-const fixProfile = "Fix the profile: the message names field, file and line.";
-const otherProfile = "Choose a profile that fits the operating system and the provider of the machines.";
-
-/** Remedies that only `ostler explain` shows, because the message of the reason already has what the page needs. */
-export const explainedRemedies: Record<string, string> = {
-  Paused: "Run ostler resume: until then the pause also holds later rollouts.",
-  AwaitingApproval: "Run ostler plan, then ostler approve with the hash that the plan shows.",
-  ClusterBudget: "Wait until other pools give slots back, or raise budget.cluster of the policy.",
-  GateInconclusive:
-    "Ostler evaluates the gate every ten minutes: ostler retry evaluates it at once, ostler promote accepts it as passed.",
-  OnlySkippedRemain: "Nothing, or run ostler retry to replace the skipped machines too.",
-  ProfileMissing: "Create the profile, or correct annotation k8c.io/operating-system-profile of the MachineDeployment.",
-  ProfileInvalid: fixProfile,
-  RenderFailed: fixProfile,
-  OperatingSystemMismatch: otherProfile,
-  ProviderUnsupported: otherProfile,
-  UtilityMismatch: otherProfile,
-  ProviderConfigInvalid: fixPool,
-  KubeletVersionInvalid: fixPool,
-  KubeletSettingsInvalid: fixPool,
-  CloudConfigInvalid: fixPool,
-  ParameterInvalid: fixPool,
-  CredentialsMissing: "Create the Secret or ServiceAccount that the message names.",
-  NameCollision: "Create one of the two MachineDeployments in the message under another name.",
-  JoinAttemptsExhausted:
-    "Run ostler logs to see the join stage at which machines stop, fix the cause, then run ostler retry.",
-  SettleExpired: "See the log of machine-controller. If the message names spec.paused, set it to false.",
-  MachineRemains: "See the log of machine-controller, or the events of the scaling group in its cloud.",
-  InternalError: "Report the message: Ostler retries every ten minutes, and so does a newer version.",
-  AccessDenied:
-    "Apply deploy/kubernetes or the chart of this version of Ostler: a permission in the message is missing.",
-  ObjectInvalid: "Correct the object in the message; the CRDs must be of the same version as Ostler.",
-  CloudRefused: "Check setting cloud of Ostler's worker, and its permissions in the cloud.",
-};

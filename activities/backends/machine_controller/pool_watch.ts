@@ -5,7 +5,7 @@
 import type { Cluster } from "../../cluster.ts";
 import type { PoolRef } from "../../../workflows/contracts/mod.ts";
 import { revisionAnnotation, templateHashLabel } from "../../kube/machine_deployment.ts";
-import { countedIn, factsOf, isAtRisk, type Templates } from "../../kube/machine_sets.ts";
+import { countedIn, factsOf, isAtRisk, type SetFacts, type Templates } from "../../kube/machine_sets.ts";
 import { News, sourceOf } from "../../kube/polling.ts";
 import {
   type GroupedResource,
@@ -42,7 +42,7 @@ const autoscalerAnnotations: string[] = [...Object.values(autoscalerBounds), for
 
 interface PoolWatches {
   readonly deployments: SharedWatch<DeploymentFacts>;
-  readonly sets: SharedWatch<SetFacts>;
+  readonly sets: SharedWatch<WatchedSet>;
   readonly machines: SharedWatch<MachineFacts>;
 }
 
@@ -228,7 +228,7 @@ export function isSurelySafe(kube: Cluster, deployment: MachineDeployment, templ
 /**
  * Returns the MachineSets of a pool, by the name or UID of its MachineDeployment, without a pass over all MachineSets.
  */
-function setsOf(sets: SharedWatch<SetFacts>, by: { pool: string } | { owner: string }): SetFacts[] {
+function setsOf(sets: SharedWatch<WatchedSet>, by: { pool: string } | { owner: string }): WatchedSet[] {
   const found = "pool" in by ? sets.group("pool", by.pool) : sets.group("owner", by.owner);
   return found.map(([, facts]) => facts);
 }
@@ -248,15 +248,12 @@ interface DeploymentFacts {
   state: string;
 }
 
-interface SetFacts {
+interface WatchedSet extends SetFacts {
   /** The MachineDeployment of the set, as "namespace/name"; "" without one. */
   pool: string;
   /** UID of that MachineDeployment. */
   owner: string;
   revision: string;
-  templateHash: string;
-  /** Creation time of the set (RFC 3339). */
-  since: string;
   /** Whether the set has zero replicas and no machines; machines being deleted do not count. */
   isEmpty: boolean;
   /** Whether the set was created with zero replicas and has not changed since. */
@@ -306,7 +303,7 @@ const watchedDeployments: Resource<DeploymentFacts> = {
   })),
 };
 
-const watchedSets: GroupedResource<SetFacts> = {
+const watchedSets: GroupedResource<WatchedSet> = {
   ...machineSets,
   schema: MachineSet.transform(({ metadata, spec, status }) => ({
     pool: nameOf(metadata, "MachineDeployment"),
