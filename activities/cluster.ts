@@ -21,6 +21,8 @@ export interface Cluster extends Kube {
   readonly etcd?: OpenEtcd;
   /** Reads the certificate that a server presents; if absent, a TLS handshake with the server is used. */
   readonly readServed?: ReadServed;
+  /** The `-join-cluster-timeout` of machine-controller (ms); if absent, machine-controller has none. */
+  readonly joinTimeoutMs?: number;
 }
 
 /** Creates a client of the etcd that runs on the machines with these addresses. */
@@ -32,10 +34,11 @@ export interface ClusterMeans {
   cloud?: (() => Promise<Driver>) | undefined;
   etcd?: OpenEtcd;
   readServed?: ReadServed;
+  joinTimeoutMs?: number;
 }
 
 /** Returns a cluster that uses the clients of `kube`; sends no request. */
-export function openCluster(kube: Kube, { cloud, etcd, readServed }: ClusterMeans = {}): Cluster {
+export function openCluster(kube: Kube, { cloud, etcd, readServed, joinTimeoutMs }: ClusterMeans = {}): Cluster {
   return {
     ...kube,
     watches: new Watches(kube),
@@ -45,6 +48,7 @@ export function openCluster(kube: Kube, { cloud, etcd, readServed }: ClusterMean
     cloud: new Cloud(cloud),
     ...(etcd ? { etcd } : {}),
     ...(readServed ? { readServed } : {}),
+    ...(joinTimeoutMs ? { joinTimeoutMs } : {}),
   };
 }
 

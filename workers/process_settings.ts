@@ -1,6 +1,7 @@
 /** The settings of the processes; `NodeSettings` has the settings of the machines. */
 import { z } from "zod";
 import { handsImagePattern } from "../activities/os/hands_image.ts";
+import { parseGoDuration } from "../profiles/go_duration.ts";
 import { optional, readBy, text, truth, wholeNumber } from "../profiles/settings/read_text.ts";
 import type { NoticeKind } from "../workflows/contracts/mod.ts";
 import { type Form, type Setting, setting } from "../profiles/settings/setting.ts";
@@ -31,6 +32,7 @@ const cloud = readBy(
   (value) => value === "" ? value : clouds.find((one) => one === value),
   `must be one of ${clouds.join(", ")}, or empty`,
 );
+const duration = readBy(parseGoDuration, "must be a duration such as 15m, or 0");
 const names = text.transform((value) => value.split(",").map((item) => item.trim()).filter(Boolean));
 const isHttps = (value: string): boolean =>
   URL.canParse(value) && new URL(value).origin === value && /^https:/.test(value);
@@ -130,6 +132,11 @@ export const ProcessSettings = z.object({
   }),
   credentialSeconds: setting(wholeNumber(600, Infinity), "86400", {
     description: "Set the lifetime of boot credentials in seconds; minimum ten minutes",
+  }),
+  joinClusterTimeout: setting(duration, "15m", {
+    description:
+      "Set to machine-controller's `-join-cluster-timeout`; Ostler recreates a Machine that was held for half of it " +
+      "before it boots (0 never)",
   }),
   providerReferenceNamespaces: setting(names, "", {
     description:

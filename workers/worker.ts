@@ -47,7 +47,8 @@ export async function runWorker(
   const health = serve({ ...config.healthProbeAddress, isReady });
   const scraped = metrics && serveMetrics(scrapeOf({ config, metrics, sdk, log }));
   const clusters = openClusters(config, { log, requests: requestsTold(metrics) });
-  const kube = clusterOf(clusters, config, { cloud: cloudOpener(config) });
+  const joinTimeoutMs = config.joinClusterTimeout * 1000;
+  const kube = clusterOf(clusters, config, { cloud: cloudOpener(config), joinTimeoutMs });
   const locks = serveFleetLock({
     ...config.fleetLockAddress,
     locks: rebootLocks(kube),

@@ -11,6 +11,8 @@ export const patches = {
   leftRollback: "begin-change-before-report",
   /** If a request for a slot of the shared budget got no answer, the run gives back the slot that it may have taken. */
   unansweredSlot: "give-back-unanswered-slot",
+  /** The deletion of a machine that had not joined counts as a failed attempt to join. */
+  deletedJoins: "count-deletions-before-join",
   /** Continue-as-new carries the stamp, the digest that Ostler last wrote into the template for a changed config. */
   carriedStamp: "carry-stamp",
 } as const;

@@ -167,8 +167,8 @@ export interface MemberRef {
 
 /** Replaces machines one by one. */
 export interface Orders {
-  /** Lets a held new machine boot; does nothing if Ostler does not hold it. Throws Moot for a deleted machine. */
-  admit(order: AdmitOrder): Promise<void>;
+  /** Lets a held new machine boot, or recreates it (`AdmissionOutcome`); Moot for a deleted machine. */
+  admit(order: AdmitOrder): Promise<"Recreated" | undefined>;
   /** Makes the controller delete this machine next, but not before `release`. Throws Moot for a deleted machine. */
   choose(member: MemberRef): Promise<void>;
   /** Releases a chosen machine that is being deleted and was drained, without a second drain of `node`. */

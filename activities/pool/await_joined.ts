@@ -53,6 +53,7 @@ export async function awaitMachinesJoined(
   const judgeFrom = judgementStart(question, Date.now());
   const names = question.machines.map(({ machine }) => machine);
   const nodes = new Set<string>();
+  const seen: Watch["seen"] = new Map();
   let isUnclear = false;
   const backend = backendOf(kube, question.pool);
   using news = backend.newsOfMachines({ pool: question.pool, names }, () => nodes);
@@ -66,9 +67,9 @@ export async function awaitMachinesJoined(
     look: () =>
       attempting(
         `read the joining machines of "${question.pool.namespace}/${question.pool.name}"`,
-        () => look(kube, { question, judgeFrom, nodes, told, doubt: (found) => isUnclear = found }),
+        () => look(kube, { question, judgeFrom, nodes, seen, told, doubt: (found) => isUnclear = found }),
       ),
-    unseen: (unseenMs, seen) => seen && "failed" in seen && seen.failed.length === 0 ? seen : { unseenMs },
+    unseen: (unseenMs, answer) => answer && "failed" in answer && answer.failed.length === 0 ? answer : { unseenMs },
     expired: (missing) => new Error(missing),
   });
 }
@@ -92,6 +93,8 @@ interface Watch {
   judgeFrom: number;
   /** Names of the nodes of the machines; a read adds the nodes that it finds. */
   nodes: Set<string>;
+  /** Each machine at its last read before it was deleted. */
+  seen: Map<string, { climb: Climb; state: MachineState }>;
   told: RungsTold;
   /** Receives whether any machine names a node that may belong to another machine. */
   doubt: (isFound: boolean) => void;
@@ -99,12 +102,12 @@ interface Watch {
 
 async function look(
   kube: Cluster,
-  { question, judgeFrom, nodes, told, doubt }: Watch,
+  { question, judgeFrom, nodes, seen, told, doubt }: Watch,
 ): Promise<{ answer: JoinVerdict } | { missing: string }> {
   const climbs = await Promise.all(question.machines.map(async ({ machine, deadlines }) => ({
     machine,
     deadlines,
-    climb: await climbOf(kube, { question, nodes }, machine),
+    climb: await climbOf(kube, { question, nodes, seen }, machine),
   })));
   doubt(climbs.some(({ climb }) => "isUnclear" in climb));
   told(climbs.flatMap(({ climb }) => "rung" in climb ? [climb.rung] : []));
@@ -113,15 +116,29 @@ async function look(
   const late = Date.now() < judgeFrom ? [] : climbs.filter(isLate);
   if (joined.length + gone.length + late.length < climbs.length) return { missing: missing(climbs) };
   const failed = await Promise.all(late.map((each) => failure(kube, question.pool, each)));
-  return { answer: { joined, failed, gone } };
+  const known = gone.flatMap((machine) => ({ machine, ...seen.get(machine) }));
+  const unjoined = known.flatMap(({ climb, ...each }) => climb && "rung" in climb ? [{ ...each, climb }] : []);
+  const lastSeen = await Promise.all(unjoined.map((each) => failure(kube, question.pool, each)));
+  return { answer: { joined, failed, gone, ...(lastSeen.length > 0 ? { lastSeen } : {}) } };
 }
 
-async function climbOf(kube: Cluster, watch: Pick<Watch, "question" | "nodes">, name: string): Promise<Climb> {
+async function climbOf(kube: Cluster, watch: Pick<Watch, "question" | "nodes" | "seen">, name: string): Promise<Climb> {
+  const { pool } = watch.question;
+  const state = await backendOf(kube, pool).state({ pool, machine: name });
+  if (!state || state.leaving) return { gone: true };
+  const climb = await stageOf(kube, watch, state);
+  watch.seen.set(name, { climb, state });
+  return climb;
+}
+
+async function stageOf(
+  kube: Cluster,
+  watch: Pick<Watch, "question" | "nodes">,
+  machine: MachineState,
+): Promise<Climb> {
   const { pool, kubelet } = watch.question;
   const backend = backendOf(kube, pool);
-  const machine = await backend.state({ pool, machine: name });
-  if (!machine || machine.leaving) return { gone: true };
-  const { node } = machine;
+  const { name, node } = machine;
   if (node) watch.nodes.add(node);
   const climb = rungOf(machine, node ? await nodeFacts(kube, node) : undefined, { kubelet, unseen: backend.unseen });
   const standing = "joined" in climb ? await backend.standing?.({ pool, machine: name }) : undefined;
@@ -181,13 +198,14 @@ function missing(climbs: { machine: string; climb: Climb }[]): string {
   return `${counts}; ${waiting.slice(0, 5).join("; ")}`;
 }
 
+/** Collects what is known about a machine that did not join; `state` is the last known state of a deleted machine. */
 async function failure(
   kube: Cluster,
   pool: PoolRef,
-  { machine, climb }: { machine: string; climb: Climb },
+  { machine, climb, state: last }: { machine: string; climb: Climb; state?: MachineState },
 ): Promise<JoinFailure> {
   const { rung, says } = "says" in climb ? climb : { rung: "gates" as const, says: "" };
-  const state = await backendOf(kube, pool).state({ pool, machine });
+  const state = last ?? await backendOf(kube, pool).state({ pool, machine });
   // A machine reports under its own name, or under the host name that its cloud gave it, which is one of its addresses.
   const addresses = state?.addresses ?? [];
   const names = [machine, ...addresses];
@@ -196,7 +214,8 @@ async function failure(
     rung === "registered" ? certificateStateOf(kube, names) : undefined,
     lastBootReport(kube, pool, names),
   ]);
-  const own = report ? `last boot report of the machine: ${report}` : rung === "registered" && silenceOf(addresses);
+  const isSilent = rung === "registered" && !last; // a deleted machine runs no command
+  const own = report ? `last boot report of the machine: ${report}` : isSilent && silenceOf(addresses);
   const known = [says, event && `last event: ${event}`, certificate, own];
   return { machine, rung, evidence: known.filter(Boolean).join("; ") };
 }

@@ -4,6 +4,7 @@
  */
 import type { Cluster } from "../cluster.ts";
 import type {
+  AdmissionOutcome,
   DrainOrder,
   DrainOutcome,
   JoinDeadlines,
@@ -28,18 +29,21 @@ import { beating } from "../kube/polling.ts";
 type Replacement = { pool: PoolRef; kubelet: string; victim: string; machine: string; deadlines: JoinDeadlines };
 
 /**
- * Marks the machine to be replaced, admits the new machine, and waits until the new machine has joined. The mark comes
- * first, because the controller may otherwise delete any old machine as soon as the new machine is Ready.
+ * Marks the machine to be replaced, admits the new machine, and waits until the new machine has joined; does not wait
+ * for a machine that was recreated in place of its admission. The mark comes first, because the controller may
+ * otherwise delete any old machine as soon as the new machine is Ready.
  */
 export async function awaitReplacementJoined(
   kube: Cluster,
   { pool, kubelet, victim, machine, deadlines }: Replacement,
   told?: RungsTold,
 ): Promise<JoinVerdict | Unseen> {
+  let admitted = undefined as AdmissionOutcome;
   const late = await orderFirst(async () => {
     await ordersOf(kube, { pool, machine: victim }).choose({ pool, machine: victim });
-    await ordersOf(kube, { pool, machine }).admit({ pool, machine, victim });
+    admitted = await ordersOf(kube, { pool, machine }).admit({ pool, machine, victim });
   });
+  if (admitted === "Recreated") return { joined: [], failed: [], gone: [machine], isRecreated: true };
   return late ?? await awaitMachinesJoined(kube, { pool, kubelet, machines: [{ machine, deadlines }] }, told);
 }
 

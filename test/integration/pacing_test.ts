@@ -10,7 +10,10 @@ import type { World } from "./world.ts";
 
 const zones = ["a", "b"];
 
-testInWorld("rollOutMachineDeployment: keeps the pace of its policy", { script: { zones } }, async (world, t) => {
+// With this timeout, machines that are held for 5 s are recreated before they boot.
+const options = { script: { zones }, settings: { OSTLER_JOIN_CLUSTER_TIMEOUT: "10s" } };
+
+testInWorld("rollOutMachineDeployment: keeps the pace of its policy", options, async (world, t) => {
   await t.step(
     "a pause that is requested while the worker is down takes effect when the worker runs again",
     () => pauses(world),
@@ -40,9 +43,27 @@ async function pauses(world: World): Promise<void> {
   });
   assert.equal(status.paused, true);
   assert.equal(ordered(world, "paused").length, 3, "Expected two old machines and one new one");
+  const held = await world.until("a machine that was held too long", () => heldFor(world, "paused", 5_000));
   await run.executeUpdate("resume", { args: [{ by: "test" }] });
   await world.untilPhase("paused", "Converged");
   assert.equal(ordered(world, "paused").length, 4);
+  assert.ok(!ordered(world, "paused").some(({ name }) => name === held), `Expected no instance for machine "${held}"`);
+  await world.until("the Event about it", async () => {
+    const selector = "involvedObject.name=paused,reason=HeldMachineRecreated";
+    const path = `/api/v1/namespaces/kube-system/events?fieldSelector=${selector}`;
+    return (await world.list<{ message: string }>(path)).some(({ message }) => message.includes(`"${held}"`));
+  });
+}
+
+/** Returns the machine of a pool that has been held for `ms` without an instance; undefined if there is none. */
+async function heldFor(world: World, pool: string, ms: number): Promise<string | undefined> {
+  const path = "/apis/cluster.k8s.io/v1alpha1/namespaces/kube-system/machines";
+  const machines = await world.list<{ metadata: { name: string; creationTimestamp: string } }>(path);
+  const known = ordered(world, pool).map(({ name }) => name);
+  const isOld = (time: string): boolean => Date.now() - Date.parse(time) > ms + 1_000;
+  return machines.map(({ metadata }) => metadata).find(({ name, creationTimestamp }) =>
+    name.startsWith(`${pool}-`) && !known.includes(name) && isOld(creationTimestamp)
+  )?.name;
 }
 
 async function shares(world: World): Promise<void> {

@@ -125,4 +125,15 @@ export const patched: Record<string, (stage: Stage) => Promise<Handle>> = {
     await stage.tell(pool);
     return await endAfter(pool, handle, ["OnlySkippedRemain", "Converged"]);
   },
+  // patches.deletedJoins
+  "machine_deleted_before_join": async (stage) => {
+    const pool = await stage.grownPool();
+    pool.fate = (nth) => nth === 4 ? "registered" : "joins";
+    pool.change({ image: "image-2" });
+    const handle = await stage.rollOut(pool);
+    await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+    pool.machines = pool.machines.filter(({ created }) => created !== 4);
+    pool.touch();
+    return handle;
+  },
 };

@@ -3,6 +3,7 @@ import { Context } from "@temporalio/activity";
 import { orderFirst } from "../../activities/pool/stages.ts";
 import { snapshotOf, withEtcd } from "../../activities/pool/snapshot.ts";
 import type {
+  AdmissionOutcome,
   AutoscalerActivities,
   AutoscalerOutcome,
   AwaitActivities,
@@ -299,7 +300,7 @@ export class FakeActivities {
     return {
       ensureVictimMarked: (input) => this.#change("ensureVictimMarked", input, mark),
       ensureVictimUnmarked: (input) => this.#change("ensureVictimUnmarked", input, spare),
-      ensureMachineAdmitted: (input) => this.#change("ensureMachineAdmitted", input, admit),
+      ensureMachineAdmitted: (input) => this.#admit(input),
       deleteMachine: (input) => this.#change("deleteMachine", input, remove),
       ensureLastGoodRestored: (input) => this.#on("ensureLastGoodRestored", input, restoreLastGood),
       ensureTemplateStamped: (input) => this.#on("ensureTemplateStamped", input, stampTemplate),
@@ -310,16 +311,28 @@ export class FakeActivities {
     };
   }
 
+  async #admit(input: OnMachine): Promise<AdmissionOutcome> {
+    let outcome = undefined as AdmissionOutcome;
+    await this.#change("ensureMachineAdmitted", input, (pool, machine, given) => {
+      const isOld = machine !== undefined && machine.hold !== "" && pool.isHeldTooLong(machine.created);
+      if (isOld) outcome = "Recreated";
+      (isOld ? remove : admit)(pool, machine, given as { drain?: boolean });
+    });
+    return outcome;
+  }
+
   // Splits each activity that first writes and then waits into one call per write and one for the wait, so that the log
   // of a failed test shows every call.
   #stages(): Pick<AwaitActivities, "awaitReplacementJoined" | "awaitNodeEmptied" | "awaitVictimGone"> {
     const { ensureVictimMarked, ensureMachineAdmitted } = this.#write();
     return {
       awaitReplacementJoined: async ({ pool, kubelet, victim, machine, deadlines }) => {
+        let admitted = undefined as AdmissionOutcome;
         const late = await orderFirst(async () => {
           await ensureVictimMarked({ pool, machine: victim });
-          await ensureMachineAdmitted({ pool, machine });
+          admitted = await ensureMachineAdmitted({ pool, machine });
         });
+        if (admitted === "Recreated") return { joined: [], failed: [], gone: [machine], isRecreated: true };
         return late ??
           await this.#await().awaitMachinesJoined({ pool, kubelet, machines: [{ machine, deadlines }] });
       },

@@ -84,6 +84,8 @@ export class FakePool {
    * Functions by activity that run after its work and before its answer is sent, so that the answer may be outdated.
    */
   readonly after: Record<string, () => Promise<void>> = {};
+  /** Whether the nth machine was held for too long to be admitted. */
+  isHeldTooLong: (nth: number) => boolean = () => false;
   /** Whether new machines are created without a hold, as while the webhook that sets it is down. */
   isAdmissionDown = false;
   fate: (nth: number, image: string) => Fate;

@@ -77,6 +77,16 @@ test("budget.cluster: frees the slot of a failed machine, so that the rollout co
   assertOrderly(pool);
 });
 
+test("budget.cluster: a machine that takes the place of one that was held for too long gets its slot", async (stage) => {
+  const pool = await stage.grownPool({ rules: { budget: budgetOf(1, { cluster: 1 }) } });
+  pool.isHeldTooLong = (nth) => nth === 4;
+  pool.change({ image: "image-2" });
+  equal((await (await stage.rollOut(pool)).result()).replaced, 3);
+  const { slots } = stage.activities;
+  deepEqual([pool.count("ensureSlotTaken"), slots.most, slots.heldBy(pool.ref)], [3, 1, []]);
+  assertOrderly(pool);
+});
+
 test("budget.cluster: a run takes over the slots that a terminated run left", async (stage) => {
   const pool = await stage.grownPool({ rules: { budget: budgetOf(1, { cluster: 1 }) } });
   pool.fate = () => "registered";

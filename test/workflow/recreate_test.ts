@@ -86,3 +86,68 @@ test("retry: counts the failure of a machine in deletion once", async (stage) =>
   assertRuns(pool, "image-2");
   deepEqual(pool.rollout.quarantine, []);
 });
+
+/** Lets another controller delete each machine that does not join, shortly after it began to boot. */
+function deleteUnjoined(pool: FakePool): void {
+  pool.fate = () => "registered";
+  pool.before["awaitMachinesJoined"] = () => {
+    const [booting] = pool.machines.filter(({ booted, ready }) => booted && !ready);
+    setTimeout(() => {
+      pool.machines = pool.machines.filter((machine) => machine !== booting);
+      pool.touch();
+    }, 100);
+  };
+}
+
+test("recreate: gives a change up if another controller deletes each of its machines before they join", async (stage) => {
+  const pool = await stage.grownPool();
+  deleteUnjoined(pool);
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await stage.stands(handle, "Halted", "Quarantined");
+  const reasons = pool.events.filter(({ type }) => type === "Warning").map(({ reason }) => reason);
+  equal(reasons.filter((reason) => reason === "DeletedBeforeJoin").length, 3);
+  deepEqual([pool.count("ensureMachineAdmitted"), pool.count("deleteMachine")], [3, 0]);
+  equal(pool.machines.filter(({ ready }) => ready).length, 3);
+  await handle.cancel();
+});
+
+test("recreate: a machine that a scale-down deletes before it joins counts as no attempt", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.fate = (nth) => nth === 4 ? "registered" : "joins";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+  pool.machines = pool.machines.filter(({ created }) => created !== 4);
+  pool.change({ replicas: 2 });
+  await stage.tell(pool);
+  equal((await handle.result()).outcome, "Converged");
+  deepEqual(pool.events.filter(({ type }) => type === "Warning"), []);
+});
+
+test("recreate: a new machine that was held for too long is recreated, and counts as no attempt", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.isHeldTooLong = (nth) => nth === 4 || nth === 6;
+  pool.change({ image: "image-2", replicas: 4 });
+  const handle = await stage.rollOut(pool);
+  equal((await handle.result()).outcome, "Converged");
+  const recreated = pool.events.filter(({ reason }) => reason === "HeldMachineRecreated");
+  deepEqual(recreated.map(({ message }) => message.split(",")[0]), [
+    `Recreating machine "${pool.nth(4)}"`,
+    `Recreating machine "${pool.nth(6)}"`,
+  ]);
+  deepEqual(pool.events.filter(({ type }) => type === "Warning"), []);
+  assertRuns(pool, "image-2");
+});
+
+test("recreate: a held machine that is deleted before its admission counts as no attempt", async (stage) => {
+  const pool = await stage.grownPool();
+  pool.before["ensureMachineAdmitted"] = (times) => {
+    if (times > 1) return;
+    pool.machines = pool.machines.filter(({ created }) => created !== 4);
+    pool.touch();
+  };
+  pool.change({ image: "image-2" });
+  equal((await (await stage.rollOut(pool)).result()).replaced, 3);
+  deepEqual(pool.events.filter(({ type }) => type === "Warning"), []);
+});

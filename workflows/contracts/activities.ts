@@ -11,7 +11,15 @@ import type {
   Urgency,
 } from "./pool.ts";
 import type { Memory, RestoreOrder } from "./memory.ts";
-import type { DrainOutcome, GateVerdict, JoinDeadlines, JoinVerdict, Keeping, Unseen } from "./outcomes.ts";
+import type {
+  AdmissionOutcome,
+  DrainOutcome,
+  GateVerdict,
+  JoinDeadlines,
+  JoinVerdict,
+  Keeping,
+  Unseen,
+} from "./outcomes.ts";
 import type { PoolEvent, RolloutPlan, RolloutReport } from "./progress.ts";
 import type { DuePool, Published, Renewal, Rest, RestRenewal, TemplateStamp } from "./publication.ts";
 
@@ -77,7 +85,7 @@ export interface WriteActivities {
    */
   ensureVictimUnmarked(input: { pool: PoolRef; machine: string; letGo?: boolean }): Promise<void>;
   /** Admits a new machine that is held, which then boots. */
-  ensureMachineAdmitted(input: { pool: PoolRef; machine: string }): Promise<void>;
+  ensureMachineAdmitted(input: { pool: PoolRef; machine: string }): Promise<AdmissionOutcome>;
   /**
    * Deletes a machine; without `drain` machine-controller does not evict its pods first. With `ifNotReady`, deletes
    * nothing and fails with "GenerationStale" if the node is Ready again.

@@ -195,6 +195,11 @@ export interface Boot {
   kubelet?: string;
   /** The machine failed for good and is counted as failed, but is not deleted yet. */
   counted?: true;
+  /**
+   * The deletion of the machine does not count as a failure to join, because its failure is counted already, or because
+   * it never booted.
+   */
+  isOut?: true;
   /** Gates of a Ready machine that have no result yet. */
   gates?: AskedGates;
 }

@@ -45,7 +45,17 @@ export interface JoinVerdict {
   failed: JoinFailure[];
   /** Machines that were deleted during the wait. */
   gone: string[];
+  /** The join stage that a deleted machine had not passed at the last read; absent if it is unknown. */
+  lastSeen?: JoinFailure[];
+  /** Whether the machine was deleted in place of its admission (`AdmissionOutcome`). */
+  isRecreated?: true;
 }
+
+/**
+ * Recreated: the held machine was deleted in place of its admission, so that its controller creates another, because
+ * the controller would have deleted the machine while it boots. Undefined for an admitted machine.
+ */
+export type AdmissionOutcome = "Recreated" | undefined;
 
 /** The result of one gate. */
 export interface GateVerdict {

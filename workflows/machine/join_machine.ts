@@ -2,15 +2,17 @@
  * Waits until one machine joins within its deadlines and passes its gates; a machine that does not is recreated, up to
  * a limit.
  */
-import { CancellationScope } from "@temporalio/workflow";
-import type { Joined, JoinFailure, JoinVerdict, Unseen } from "../contracts/mod.ts";
+import { CancellationScope, patched } from "@temporalio/workflow";
+import type { AdmissionOutcome, Joined, JoinFailure, JoinVerdict, Unseen } from "../contracts/mod.ts";
+import { patches } from "../patches.ts";
 import { joinDeadlines } from "../policy/waves.ts";
-import { awaits, write } from "../proxies.ts";
+import { awaits, read, write } from "../proxies.ts";
 import { startClock } from "../state/clock.ts";
 import { ensureBoot } from "../state/machines.ts";
 import type { JoinOutcome } from "../state/outcomes.ts";
 import type { Seen } from "../state/rollout.ts";
 import type { Task } from "../state/tasks.ts";
+import { troubleOf } from "../state/trouble.ts";
 import { passGates } from "./gates.ts";
 import { giveBackOutage, giveBackTime, type Job, type Work, type Worked } from "./work.ts";
 
@@ -23,7 +25,7 @@ export function prepareJoin(
   { machine, attempt, victim, isIn }: { machine: string; attempt: number; victim?: string; isIn: boolean },
 ): Job {
   startClock(timed, machine);
-  const { templateHash: desired = "", kubelet = "" } = target.desired ?? {};
+  const { templateHash: desired = "", kubelet = "", replicas = 0 } = target.desired ?? {};
   // A resumed join keeps the template its machine was admitted for.
   const boot = ensureBoot(timed.machines, machine, { since: Date.now(), attempt, templateHash: desired, kubelet });
   const task: Task = {
@@ -38,34 +40,76 @@ export function prepareJoin(
     blockers: [],
     doubt: "",
   };
-  return { task, run: (work) => victim ? join(work, { isIn: false }) : enter(work, { isIn }) };
+  return { task, run: (work) => victim ? join(work, { isIn: false, replicas }) : enter(work, { isIn, replicas }) };
+}
+
+/** Whether the machine already boots, and how many machines the pool wanted when the task was prepared. */
+interface Entry {
+  isIn: boolean;
+  replicas: number;
 }
 
 /** Waits until a machine that replaces no other machine joins; admits it first unless it already boots (`isIn`). */
-async function enter(work: Work, { isIn }: { isIn: boolean }): Promise<JoinOutcome> {
+async function enter(work: Work, { isIn, replicas }: Entry): Promise<JoinOutcome> {
   const begun = Date.now();
+  let admitted: AdmissionOutcome;
   try {
-    await (isIn ? Promise.resolve() : admit(work));
+    admitted = await (isIn ? Promise.resolve(undefined) : admit(work));
     giveBackTime(work, { begun });
   } catch (error) {
     giveBackTime(work, { begun, error });
+    noteNotAdmitted(work, error);
     throw error;
   }
-  return await join(work, { isIn: true });
+  return admitted === "Recreated" ? replaceHeld(work) : await join(work, { isIn: true, replicas });
 }
 
-async function admit({ settings: { pool }, task: { subject: machine }, note }: Work): Promise<void> {
+function noteNotAdmitted({ note }: Work, error: unknown): void {
+  if (troubleOf(error).kind === "replan") note({ is: "NotAdmitted" });
+}
+
+async function admit(
+  { settings: { pool }, task: { subject: machine }, note }: Work,
+): Promise<AdmissionOutcome> {
   const summary = `Admit ${machine}`;
-  await write.ensureMachineAdmitted.executeWithOptions({ summary }, [{ pool, machine }]);
-  note({ is: "Admitted" });
+  const outcome = await write.ensureMachineAdmitted.executeWithOptions({ summary }, [{ pool, machine }]);
+  if (outcome !== "Recreated") note({ is: "Admitted" });
+  return outcome;
 }
 
-async function join(work: Work, { isIn }: { isIn: boolean }): Promise<JoinOutcome> {
+async function join(work: Work, { isIn, replicas }: Entry): Promise<JoinOutcome> {
   const verdict = await awaitJoin(work, isIn);
-  const [joined, failure] = [verdict?.joined[0], verdict?.failed[0]];
+  if (!verdict) return { is: "Gone" };
+  const [joined, failure] = [verdict.joined[0], verdict.failed[0]];
   if (joined) return await prove(work, joined);
   if (failure) return await recreate(work, failure);
-  return { is: "Gone" };
+  if (verdict.isRecreated) return replaceHeld(work);
+  return await countDeletion(work, { lastSeen: verdict.lastSeen?.[0], replicas });
+}
+
+/** Reports that the held machine was recreated in place of its admission; the next one continues with its slot. */
+function replaceHeld({ machines, task: { subject: machine }, note }: Work): JoinOutcome {
+  const message = `Recreating machine "${machine}", which was held for more than half of join-cluster-timeout`;
+  note({ is: "Told", news: { type: "Normal", reason: "HeldMachineRecreated", message } });
+  return { is: "Recreated", attempt: machines.booting[machine]?.attempt ?? 0, keepsSlot: true };
+}
+
+/**
+ * Counts the deletion of a machine that had not joined as a failed attempt: another controller may delete every machine
+ * that does not join in time, and the attempts would have no end. A deletion by a scale-down, by another change or with
+ * the pool does not count.
+ */
+async function countDeletion(
+  work: Work,
+  { lastSeen, replicas }: { lastSeen: JoinFailure | undefined; replicas: number },
+): Promise<JoinOutcome> {
+  const { settings: { pool }, machines, task: { subject: machine, templateHash } } = work;
+  if (machines.booting[machine]?.isOut || !patched(patches.deletedJoins)) return { is: "Gone" };
+  const seen = await read.readDesired.executeWithOptions({ summary: "Read the desired state" }, [{ pool }]);
+  const desired = seen.state === "Present" ? seen.desired : undefined;
+  if (desired?.templateHash !== templateHash || desired.replicas < replicas || isOfEarlier(work)) return { is: "Gone" };
+  const before = lastSeen ? `it passed join stage "${lastSeen.rung}": ${lastSeen.evidence}` : "it joined";
+  return noteFailed(work, "DeletedBeforeJoin", `Machine "${machine}" was deleted before ${before}`);
 }
 
 /**
@@ -104,6 +148,7 @@ async function enterAndJoin(work: Work): Promise<JoinVerdict | Unseen> {
     ]);
   } catch (error) {
     giveBackOutage(work, { begun, error });
+    noteNotAdmitted(work, error);
     throw error;
   }
 }
@@ -118,20 +163,30 @@ async function prove(work: Work, joined: Joined): Promise<JoinOutcome> {
 }
 
 async function recreate(work: Work, { machine, rung, evidence }: JoinFailure): Promise<JoinOutcome> {
-  const { settings, target, machines, note } = work;
   if (isOfEarlier(work)) return { is: "Dropped" };
-  const attempt = (machines.booting[machine]?.attempt ?? 0) + 1;
+  const message = `Machine "${machine}" did not pass join stage "${rung}": ${evidence}`;
+  const outcome = noteFailed(work, "JoinDeadlineExceeded", message);
+  // Once the number of failed machines reaches `maxFailed`, the failed machine is kept, so that a person can inspect
+  // it.
+  if (outcome.is === "FailedForGood") return outcome;
+  const { pool } = work.settings;
+  await write.deleteMachine.executeWithOptions({ summary: `Recreate ${machine}` }, [{ pool, machine }]);
+  return isOfEarlier(work) ? { is: "Recreated" } : outcome;
+}
+
+/** Reports a failed attempt to join, and returns its outcome: another attempt, a counted failure, or the last one. */
+function noteFailed(
+  { settings, target, machines, task, note }: Work,
+  reason: "JoinDeadlineExceeded" | "DeletedBeforeJoin",
+  message: string,
+): JoinOutcome {
+  const attempt = (machines.booting[task.subject]?.attempt ?? 0) + 1;
   const allowed = target.rules?.join.attempts ?? settings.attempts;
   const isLast = attempt > allowed;
   const next = isLast ? "no attempts left" : `recreating the machine, attempt ${attempt} of ${allowed}`;
-  const message = `Machine "${machine}" did not pass join stage "${rung}": ${evidence}`;
-  note({ is: "JoinFailed", message: `${message}; ${next}`, isLast });
-  // Once the number of failed machines reaches `maxFailed`, the failed machine is kept, so that a person can inspect
-  // it.
+  note({ is: "JoinFailed", reason, message: `${message}; ${next}`, isLast });
   if (isLast && machines.failures >= (target.rules?.maxFailed ?? 1)) return { is: "FailedForGood", message };
-  const { pool } = settings;
-  await write.deleteMachine.executeWithOptions({ summary: `Recreate ${machine}` }, [{ pool, machine }]);
-  return { is: "Recreated", ...(isLast || isOfEarlier(work) ? {} : { attempt }) };
+  return { is: "Recreated", ...(isLast ? {} : { attempt }) };
 }
 
 function isOfEarlier({ target: { desired }, task: { templateHash } }: Work): boolean {

@@ -2,17 +2,18 @@
 import { applyUpdate } from "./apply_update.ts";
 import { delay } from "./clock.ts";
 import { noteStage, nudge } from "./loop.ts";
-import { countFailure, keepFailed, noteAskedGates, noteRepaired } from "./machines.ts";
+import { countFailure, keepFailed, noteAskedGates, noteOut, noteRepaired } from "./machines.ts";
 import type { Outcome, TaskEvent } from "./outcomes.ts";
 import { giveUp } from "./quarantine.ts";
 import { recordGone, recordJoin } from "./results.ts";
 import { addNews, type Part, type Seen, warn } from "./rollout.ts";
+import { reserveSlot } from "./slots.ts";
 import type { Task } from "./tasks.ts";
 
 /** The parts of the state that the reports of tasks change. */
 export type Applied =
   & Seen<"target">
-  & Part<"machines" | "waves" | "tasks" | "records" | "memory" | "loop" | "view">;
+  & Part<"machines" | "waves" | "tasks" | "slots" | "records" | "memory" | "loop" | "view">;
 
 /** Applies an event or the outcome of a task. */
 export function apply(state: Applied, task: Task, event: TaskEvent | Outcome): void {
@@ -52,10 +53,12 @@ function applyReplacement(state: Applied, task: Task, event: Exclude<TaskEvent |
     case "Admitted":
       machines.repaired = machines.repaired.slice(1);
       return;
+    case "NotAdmitted":
+      return noteOut(machines, machine);
     case "JoinFailed":
-      warn(view, "JoinDeadlineExceeded", event.message);
+      warn(view, event.reason, event.message);
       if (event.isLast) countFailure(machines, machine);
-      return;
+      return noteOut(machines, machine);
     case "Joined":
       return recordJoin(state, event.joined);
     case "Gone":
@@ -70,6 +73,7 @@ function applyReplacement(state: Applied, task: Task, event: Exclude<TaskEvent |
       // would count as one that passed its gates.
       delete machines.booting[machine];
       if (event.attempt !== undefined) machines.retries = [...machines.retries, event.attempt];
+      if (event.keepsSlot) reserveSlot(state.slots, Date.now());
       return;
     case "WavePassed":
       return passWave(state, task, event.index);

@@ -90,7 +90,10 @@ export function ensureUpdating(
  * started these deadlines.
  */
 export function restartBoot({ booting }: Machines, machine: string): void {
-  if (booting[machine]) booting[machine] = { ...booting[machine], since: Date.now() };
+  const known = booting[machine];
+  if (!known) return;
+  const { isOut: _, ...boot } = known;
+  booting[machine] = { ...boot, since: Date.now() };
 }
 
 /**
@@ -167,6 +170,11 @@ export function countFailure(machines: Machines, machine: string): number {
   if (!boot?.counted) machines.failures += 1;
   if (boot) boot.counted = true;
   return machines.failures;
+}
+
+/** Records that the deletion of a machine does not count as a failure to join, because it is counted or never booted. */
+export function noteOut({ booting }: Machines, machine: string): void {
+  if (booting[machine]) booting[machine] = { ...booting[machine], isOut: true };
 }
 
 /** Records that a machine failed for good and is kept, so that a person can inspect it. */

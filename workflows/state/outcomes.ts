@@ -39,8 +39,10 @@ export type TaskEvent =
 
 type JoinEvent =
   | { is: "Admitted" }
-  /** The machine failed to join; at its last attempt it counts as failed. */
-  | { is: "JoinFailed"; message: string; isLast: boolean };
+  /** The machine was not admitted, because it or the machine that it replaces was deleted. */
+  | { is: "NotAdmitted" }
+  /** The machine failed to join, for the reason of the Event; at its last attempt it counts as failed. */
+  | { is: "JoinFailed"; reason: "JoinDeadlineExceeded" | "DeletedBeforeJoin"; message: string; isLast: boolean };
 
 /** The progress of an update in place; most events set a field of `Updating`. */
 export type UpdateEvent =
@@ -69,8 +71,11 @@ export type JoinOutcome =
   | { is: "Dropped" }
   /** Too many machines failed: this one is kept for inspection, and its change is given up. */
   | { is: "FailedForGood"; message: string }
-  /** The machine is deleted; if `attempt` is set, the next new machine counts as the attempt of that number. */
-  | { is: "Recreated"; attempt?: number };
+  /**
+   * The machine is deleted; if `attempt` is set, the next new machine counts as the attempt of that number. With
+   * `keepsSlot` it also gets the slot of the deleted machine.
+   */
+  | { is: "Recreated"; attempt?: number; keepsSlot?: true };
 
 export type RemovalOutcome = { is: "Removed"; drainedSeconds: number } | Unchanged;
 

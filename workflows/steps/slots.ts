@@ -37,7 +37,7 @@ export async function takeSlot(
 ): Promise<Blocked | undefined> {
   const { target, slots } = rollout;
   const limit = target.desired?.isControlPlane ? 1 : target.rules?.budget.cluster ?? null;
-  if (limit === null || slots.held.includes(machine)) return undefined;
+  if (limit === null || slots.held.includes(machine) || hasReserved(rollout)) return undefined;
   const since = slots.since ?? Date.now();
   const order: SlotOrder = { machine, limit, ...(begun ? { begun } : { since }) };
   let answer: SlotAnswer;
@@ -160,12 +160,27 @@ function keptOf(rollout: Sharing): string[] {
   return out === 0 ? [] : slots.held.slice(-out);
 }
 
-/** Counts the replacements in progress, as far as the snapshot shows them. */
-function outOf(rollout: Seen<"settings" | "target" | "machines" | "tasks" | "slots">): number {
+/** Returns whether the pool has a slot that was reserved for a machine that is being recreated. */
+function hasReserved(rollout: Sharing): boolean {
+  const reserved = reservedOf(rollout);
+  return reserved > 0 && rollout.slots.held.length > outOf(rollout, { reserved: 0 });
+}
+
+// Each recreated machine waits for another machine to take its place, as the pending retries count.
+function reservedOf({ machines: { retries }, slots: { reservedUntil } }: Seen<"machines" | "slots">): number {
+  return Date.now() < reservedUntil ? retries.length : 0;
+}
+
+/** Counts the replacements in progress, as far as the snapshot shows them, and the reserved slots. */
+function outOf(
+  rollout: Seen<"settings" | "target" | "machines" | "tasks" | "slots">,
+  { reserved = reservedOf(rollout) }: { reserved?: number } = {},
+): number {
   const { settings: { pool }, target: { desired }, machines } = rollout;
-  if (desired?.isControlPlane) return Math.max(Object.keys(machines.booting).length, outOfPlanes(rollout, desired));
+  const joining = Object.keys(machines.booting).length + reserved;
+  if (desired?.isControlPlane) return Math.max(joining, outOfPlanes(rollout, desired));
   const isBare = desired !== undefined && supplierOf(pool.kind).roomOf(desired) === 0;
-  return Math.max(Object.keys(machines.booting).length, isBare ? missingOf(rollout, desired) : goingOf(rollout));
+  return Math.max(joining, isBare ? missingOf(rollout, desired) : goingOf(rollout));
 }
 
 /** Counts control planes that are being repaired or removed, or that are missing until another has joined. */

@@ -1,5 +1,5 @@
 /** Holds and releases machines by annotations only; pacing never edits a spec. */
-import type { PoolRef, TemplateStamp } from "../../../workflows/contracts/mod.ts";
+import type { AdmissionOutcome, PoolRef, TemplateStamp } from "../../../workflows/contracts/mod.ts";
 import type { Cluster } from "../../cluster.ts";
 import { expired, moot, refused } from "../../failures.ts";
 import { abreast, attempting, ifFound, ifRoom } from "../../kube/status.ts";
@@ -63,13 +63,31 @@ export function spareMachine(kube: Cluster, target: MemberRef & { release?: bool
   });
 }
 
-/** Lets a held new machine boot. Throws Moot for a deleted machine. */
-export function admitMachine(kube: Kube, target: MemberRef): Promise<void> {
+/**
+ * Lets a held new machine boot. With a `-join-cluster-timeout`, machine-controller (1.66) deletes each machine without
+ * a Node that was created longer ago than this timeout, also a machine that began to boot only now. A machine that was
+ * held for half of the timeout is therefore deleted before it has an instance, and machine-controller creates another.
+ * Throws Moot for a deleted machine.
+ */
+export function admitMachine(kube: Cluster, target: MemberRef): Promise<AdmissionOutcome> {
   return attempting(`admit machine "${target.machine}"`, async () => {
     const machine = await find(kube, target);
     if (!machine) throw moot("MachineGone", `Failed to admit machine "${target.machine}": the Machine was deleted`);
-    await annotate(kube, target, ours(machine, target.pool, [holdAnnotation]));
+    const release = ours(machine, target.pool, [holdAnnotation]);
+    if (!(holdAnnotation in release) || !isHeldTooLong(machine, kube.joinTimeoutMs)) {
+      return void await annotate(kube, target, release);
+    }
+    await replaceMachine(kube, target);
+    return "Recreated";
   });
+}
+
+function isHeldTooLong(
+  { metadata: { creationTimestamp, deletionTimestamp } }: Machine,
+  joinTimeoutMs: number | undefined,
+): boolean {
+  if (joinTimeoutMs === undefined || deletionTimestamp) return false;
+  return Date.now() - Date.parse(creationTimestamp) > joinTimeoutMs / 2;
 }
 
 /**

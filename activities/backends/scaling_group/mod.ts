@@ -50,7 +50,7 @@ export function scalingGroup(kube: Cluster): With<"orders" | "boots" | "welcome"
     newsOfPool: (pool, nodes) => newsOfMembers(kube, pool, nodes),
     newsOfMachines: ({ pool }, nodes = () => new Set()) => newsOfMembers(kube, pool, nodes),
     orders: {
-      admit: (order) => admitMember(kube, order),
+      admit: async (order) => void await admitMember(kube, order),
       choose: (member) => chooseMember(kube, member),
       release: (member) => removeMember(kube, member),
       replace: (member) => removeMember(kube, member),

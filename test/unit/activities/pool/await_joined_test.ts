@@ -121,6 +121,21 @@ Deno.test("awaitMachinesJoined: reports a machine at once that is deleted or bei
   deepEqual(verdict, { joined: [], failed: [], gone: ["a", "b"] });
 });
 
+Deno.test("awaitMachinesJoined: reports the join stage that a machine waited for before it was deleted, with its last event", async () => {
+  const kube = new FakeKube();
+  kube.put("machines", machine("a", { status: { addresses } }));
+  const event = { involvedObject: { kind: "Machine", name: "a" }, reason: "Created", message: "instance i-1" };
+  kube.put("events", { metadata: { namespace: "fleet", name: "e1" }, ...event, lastTimestamp: "2026-01-01T00:00:00Z" });
+  let looks = 0;
+  kube.onRequest = (request) => {
+    if (request === "get machines fleet/a" && looks++ === 1) kube.remove("machines", "a", "fleet");
+  };
+  const verdict = await climb(kube, { a: deadlines(60_000) });
+  const evidence = "no node registered; last event: Created: instance i-1; no certificate was requested";
+  const lastSeen = [{ machine: "a", rung: "registered", evidence: `${evidence} for this node name` }];
+  deepEqual(verdict, { joined: [], failed: [], gone: ["a"], lastSeen });
+});
+
 Deno.test("awaitMachinesJoined: reports no late machine at the first read after an API outage", async () => {
   const kube = new FakeKube();
   kube.put("machines", machine("a", { finalizers: [], status: {} }));

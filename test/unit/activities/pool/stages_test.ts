@@ -1,4 +1,5 @@
 import { deepEqual, equal, ok, rejects } from "node:assert/strict";
+import { openCluster } from "../../../../activities/cluster.ts";
 import { awaitNodeEmptied, awaitReplacementJoined, awaitVictimGone } from "../../../../activities/pool/stages.ts";
 import { inActivity } from "../../../support/activity_context.ts";
 import type { ActivityRun } from "../../../support/activity_context.ts";
@@ -76,6 +77,18 @@ Deno.test("awaitReplacementJoined: a retry after the first read repeats neither 
 Deno.test("awaitReplacementJoined: returns the delay, without waiting for the join, when it admitted the machine late", async () => {
   const verdict = await join(kubeWith(), { attempt: 3, scheduledTimestampMs: Date.now() - 20_000 });
   ok("unseenMs" in verdict && verdict.unseenMs >= 20_000 && verdict.unseenMs < 25_000, JSON.stringify(verdict));
+});
+
+Deno.test("awaitReplacementJoined: reports a machine that was recreated in place of its admission, without waiting for it", async () => {
+  const kube = kubeWith();
+  const at = Date.now() + 60_000;
+  const order = { pool, kubelet: "1.35.3", victim: "a", machine: "b" };
+  const deadlines = { instance: at, address: at, registered: at, ready: at };
+  const cluster = openCluster(kube.clients, { joinTimeoutMs: 900_000 });
+  deepEqual(await inActivity(() => awaitReplacementJoined(cluster, { ...order, deadlines })), {
+    ...{ joined: [], failed: [], gone: ["b"], isRecreated: true },
+  });
+  equal(annotationsOf(kube, "a")[mark], holder);
 });
 
 Deno.test("stages: fail without a further retry when a write fails at the eighth attempt, as an activity with a single write does", async () => {

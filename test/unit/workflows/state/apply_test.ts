@@ -48,7 +48,7 @@ Deno.test("apply: Recreated passes its attempt number to the next new machine, u
 });
 
 Deno.test("apply: JoinFailed counts a machine as failed once, at its last attempt", () => {
-  const event = { is: "JoinFailed", message: "m" } as const;
+  const event = { is: "JoinFailed", reason: "JoinDeadlineExceeded", message: "m" } as const;
   const rollout = after(running(), taskOf("join"), { ...event, isLast: false });
   equal(rollout.machines.failures, 0);
   after(rollout, taskOf("join"), { ...event, isLast: true }, { ...event, isLast: true });

@@ -74,6 +74,51 @@ Deno.test("admitMachine: removes only Ostler's hold", async () => {
   deepEqual([annotationsOf(foreign), foreign.writes], [{ [hold]: "another controller" }, []]);
 });
 
+const joinTimeoutMs = 900_000;
+
+/** Returns a cluster with machine "a", which has no instance yet and was created `ageMs` ago. */
+function kubeWithNew(ageMs: number, annotations: Record<string, string>, metadata = {}): FakeKube {
+  const kube = new FakeKube();
+  const creationTimestamp = new Date(Date.now() - ageMs).toISOString();
+  const isNew = { finalizers: [], status: {} };
+  kube.put("machines", machine("a", { annotations, metadata: { ...metadata, creationTimestamp }, ...isNew }));
+  return kube;
+}
+
+Deno.test("admitMachine: deletes a machine that was held for half of machine-controller's join timeout, still held", async () => {
+  const kube = kubeWithNew(460_000, { [hold]: holder, [mark]: holder });
+  const held: unknown[] = [];
+  kube.onRequest = (request) => {
+    if (request === "delete machines fleet/a") held.push(annotationsOf(kube)[hold]);
+  };
+  equal(await admitMachine(openCluster(kube.clients, { joinTimeoutMs }), target), "Recreated");
+  deepEqual([kube.get("machines", "a", "fleet"), held], [undefined, [holder]]);
+});
+
+for (
+  const [what, ageMs, annotations, metadata] of [
+    ["was held for less than half of the join timeout", 440_000, { [hold]: holder }, {}],
+    ["is being deleted", 460_000, { [hold]: holder }, { ...leaving, finalizers: ["f"] }],
+  ] as const
+) {
+  Deno.test(`admitMachine: lets a machine boot that ${what}`, async () => {
+    const kube = kubeWithNew(ageMs, annotations, metadata);
+    equal(await admitMachine(openCluster(kube.clients, { joinTimeoutMs }), target), undefined);
+    deepEqual([annotationsOf(kube), kube.writes], [{}, ["patch machines fleet/a"]]);
+  });
+}
+
+Deno.test("admitMachine: never deletes a machine that Ostler does not hold, or without a join timeout", async () => {
+  for (const annotations of [{}, { [hold]: "another controller" }]) {
+    const kube = kubeWithNew(86_400_000, annotations);
+    equal(await admitMachine(openCluster(kube.clients, { joinTimeoutMs }), target), undefined);
+    deepEqual(kube.writes, []);
+  }
+  const kube = kubeWithNew(86_400_000, { [hold]: holder });
+  equal(await admitMachine(kube.client, target), undefined);
+  deepEqual(kube.writes, ["patch machines fleet/a"]);
+});
+
 Deno.test("releaseMachine, spareMachine: end holds, marks and cordons from before the cluster was renamed", async () => {
   for (const step of [releaseMachine, spareMachine]) {
     const kube = kubeWith({});
