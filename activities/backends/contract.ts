@@ -177,8 +177,8 @@ export interface Orders {
   replace(member: MemberRef & { node?: string; drain?: boolean }): Promise<void>;
 }
 
-/** A new machine to admit, and the machine that it replaces. */
-export type AdmitOrder = MemberRef & { victim?: string };
+/** A new machine to admit, and the machine that it replaces; with `anyAge` the new machine is never recreated. */
+export type AdmitOrder = MemberRef & { victim?: string; anyAge?: true };
 
 /**
  * A machine about to be deleted; if the machine is lost, the state of its own etcd member does not block the deletion.

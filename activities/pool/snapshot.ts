@@ -29,7 +29,7 @@ export function snapshotOf(
   const { updated } = groups;
   const listed = withinBytes({
     old: nextOfZones(groups.old, question.limit),
-    waiting: first(updated.filter(isWaiting)),
+    waiting: first(updated.filter(isWaiting).sort(byNewest)),
     joining: first(updated.filter(({ phase }) => ["Provisioning", "Booting", "Joining"].includes(phase))),
     stale: first(updated.filter(isStale)),
     leaving: first(groups.leaving),
@@ -191,6 +191,11 @@ export function byTurn(a: Member, b: Member): number {
   return isKept(a) - isKept(b) || Number(b.marked) - Number(a.marked) || Number(b.expendable) - Number(a.expendable) ||
     byDue(a, b) || Number(isReady(a)) - Number(isReady(b)) ||
     a.since.localeCompare(b.since) || a.id.localeCompare(b.id);
+}
+
+// The newest held machine is admitted first, because an old one may have to be recreated first.
+function byNewest(a: Member, b: Member): number {
+  return b.since.localeCompare(a.since) || a.id.localeCompare(b.id);
 }
 
 function byDue(a: Member, b: Member): number {

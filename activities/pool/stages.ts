@@ -9,10 +9,9 @@ import type {
   DrainOutcome,
   JoinDeadlines,
   JoinVerdict,
-  PoolRef,
   Unseen,
 } from "../../workflows/contracts/mod.ts";
-import type { MemberRef } from "../backends/contract.ts";
+import type { AdmitOrder, MemberRef } from "../backends/contract.ts";
 import { backendOf, ordersOf } from "../backends/registry.ts";
 import { moot, refused } from "../failures.ts";
 import { attempting, ifFound } from "../kube/status.ts";
@@ -26,7 +25,7 @@ import { ApplicationFailure } from "@temporalio/common";
 import { beating } from "../kube/polling.ts";
 
 /** A new machine and the machine that it replaces; `deadlines` in epoch ms. */
-type Replacement = { pool: PoolRef; kubelet: string; victim: string; machine: string; deadlines: JoinDeadlines };
+type Replacement = { kubelet: string; victim: string; deadlines: JoinDeadlines } & AdmitOrder;
 
 /**
  * Marks the machine to be replaced, admits the new machine, and waits until the new machine has joined; does not wait
@@ -35,13 +34,13 @@ type Replacement = { pool: PoolRef; kubelet: string; victim: string; machine: st
  */
 export async function awaitReplacementJoined(
   kube: Cluster,
-  { pool, kubelet, victim, machine, deadlines }: Replacement,
+  { pool, kubelet, victim, machine, anyAge, deadlines }: Replacement,
   told?: RungsTold,
 ): Promise<JoinVerdict | Unseen> {
   let admitted = undefined as AdmissionOutcome;
   const late = await orderFirst(async () => {
     await ordersOf(kube, { pool, machine: victim }).choose({ pool, machine: victim });
-    admitted = await ordersOf(kube, { pool, machine }).admit({ pool, machine, victim });
+    admitted = await ordersOf(kube, { pool, machine }).admit({ pool, machine, victim, ...(anyAge ? { anyAge } : {}) });
   });
   if (admitted === "Recreated") return { joined: [], failed: [], gone: [machine], isRecreated: true };
   return late ?? await awaitMachinesJoined(kube, { pool, kubelet, machines: [{ machine, deadlines }] }, told);

@@ -311,12 +311,13 @@ export class FakeActivities {
     };
   }
 
-  async #admit(input: OnMachine): Promise<AdmissionOutcome> {
+  async #admit(input: OnMachine & { anyAge?: true }): Promise<AdmissionOutcome> {
     let outcome = undefined as AdmissionOutcome;
     await this.#change("ensureMachineAdmitted", input, (pool, machine, given) => {
-      const isOld = machine !== undefined && machine.hold !== "" && pool.isHeldTooLong(machine.created);
+      const isOld = !given.anyAge && machine !== undefined && machine.hold !== "" &&
+        pool.isHeldTooLong(machine.created);
       if (isOld) outcome = "Recreated";
-      (isOld ? remove : admit)(pool, machine, given as { drain?: boolean });
+      (isOld ? remove : admit)(pool, machine, {});
     });
     return outcome;
   }
@@ -326,11 +327,11 @@ export class FakeActivities {
   #stages(): Pick<AwaitActivities, "awaitReplacementJoined" | "awaitNodeEmptied" | "awaitVictimGone"> {
     const { ensureVictimMarked, ensureMachineAdmitted } = this.#write();
     return {
-      awaitReplacementJoined: async ({ pool, kubelet, victim, machine, deadlines }) => {
+      awaitReplacementJoined: async ({ pool, kubelet, victim, machine, deadlines, ...age }) => {
         let admitted = undefined as AdmissionOutcome;
         const late = await orderFirst(async () => {
           await ensureVictimMarked({ pool, machine: victim });
-          admitted = await ensureMachineAdmitted({ pool, machine });
+          admitted = await ensureMachineAdmitted({ pool, machine, ...age });
         });
         if (admitted === "Recreated") return { joined: [], failed: [], gone: [machine], isRecreated: true };
         return late ??

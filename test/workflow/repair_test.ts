@@ -79,7 +79,8 @@ test("repair: continues while the rollout is paused, and replaces the machine", 
     "a Ready machine in place of the unhealthy one",
     () => pool.machines.some(({ created, ready }) => created > 4 && ready),
   );
-  deepEqual(pool.machines.filter(({ ready }) => ready).map(({ created }) => created), [2, 3, 5]);
+  const [one, other, ...rest] = pool.machines.filter(({ ready }) => ready).map(({ created }) => created);
+  deepEqual([one, other, rest.length], [2, 3, 1]);
   await handle.cancel();
 });
 

@@ -84,8 +84,8 @@ export interface WriteActivities {
    * unless `letGo` releases it to machine-controller.
    */
   ensureVictimUnmarked(input: { pool: PoolRef; machine: string; letGo?: boolean }): Promise<void>;
-  /** Admits a new machine that is held, which then boots. */
-  ensureMachineAdmitted(input: { pool: PoolRef; machine: string }): Promise<AdmissionOutcome>;
+  /** Admits a new machine that is held, which then boots; with `anyAge` also one that was held for too long. */
+  ensureMachineAdmitted(input: { pool: PoolRef; machine: string; anyAge?: true }): Promise<AdmissionOutcome>;
   /**
    * Deletes a machine; without `drain` machine-controller does not evict its pods first. With `ifNotReady`, deletes
    * nothing and fails with "GenerationStale" if the node is Ready again.
@@ -201,11 +201,18 @@ export interface GateQuestion {
  */
 export interface AwaitActivities {
   /**
-   * Marks `victim` for removal, admits `machine`, and waits until `machine` joins. If an outage delayed a
-   * write, returns the length of the outage as `Unseen` and does not wait.
+   * Marks `victim` for removal, admits `machine` as `ensureMachineAdmitted` does, and waits until `machine` joins. If an
+   * outage delayed a write, returns the length of the outage as `Unseen` and does not wait.
    */
   awaitReplacementJoined(
-    input: { pool: PoolRef; kubelet: string; victim: string; machine: string; deadlines: JoinDeadlines },
+    input: {
+      pool: PoolRef;
+      kubelet: string;
+      victim: string;
+      machine: string;
+      anyAge?: true;
+      deadlines: JoinDeadlines;
+    },
   ): Promise<JoinVerdict | Unseen>;
   /**
    * Cordons the node, then drains it as `awaitNodeDrained` does. If an outage delayed the cordon, returns the length of

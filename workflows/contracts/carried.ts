@@ -193,6 +193,8 @@ export interface Boot {
    */
   templateHash?: string;
   kubelet?: string;
+  /** The highest number of replicas of the pool since the machine was admitted; earlier versions did not store it. */
+  replicas?: number;
   /** The machine failed for good and is counted as failed, but is not deleted yet. */
   counted?: true;
   /**

@@ -27,7 +27,9 @@ export function prepareJoin(
   startClock(timed, machine);
   const { templateHash: desired = "", kubelet = "", replicas = 0 } = target.desired ?? {};
   // A resumed join keeps the template its machine was admitted for.
-  const boot = ensureBoot(timed.machines, machine, { since: Date.now(), attempt, templateHash: desired, kubelet });
+  const boot = ensureBoot(timed.machines, machine, {
+    ...{ since: Date.now(), attempt, templateHash: desired, kubelet, replicas },
+  });
   const task: Task = {
     kind: "join",
     subject: machine,
@@ -40,17 +42,11 @@ export function prepareJoin(
     blockers: [],
     doubt: "",
   };
-  return { task, run: (work) => victim ? join(work, { isIn: false, replicas }) : enter(work, { isIn, replicas }) };
-}
-
-/** Whether the machine already boots, and how many machines the pool wanted when the task was prepared. */
-interface Entry {
-  isIn: boolean;
-  replicas: number;
+  return { task, run: (work) => victim ? join(work, { isIn: false }) : enter(work, { isIn }) };
 }
 
 /** Waits until a machine that replaces no other machine joins; admits it first unless it already boots (`isIn`). */
-async function enter(work: Work, { isIn, replicas }: Entry): Promise<JoinOutcome> {
+async function enter(work: Work, { isIn }: { isIn: boolean }): Promise<JoinOutcome> {
   const begun = Date.now();
   let admitted: AdmissionOutcome;
   try {
@@ -61,36 +57,46 @@ async function enter(work: Work, { isIn, replicas }: Entry): Promise<JoinOutcome
     noteNotAdmitted(work, error);
     throw error;
   }
-  return admitted === "Recreated" ? replaceHeld(work) : await join(work, { isIn: true, replicas });
+  return admitted === "Recreated" ? replaceHeld(work) : await join(work, { isIn: true });
 }
 
 function noteNotAdmitted({ note }: Work, error: unknown): void {
   if (troubleOf(error).kind === "replan") note({ is: "NotAdmitted" });
 }
 
-async function admit(
-  { settings: { pool }, task: { subject: machine }, note }: Work,
-): Promise<AdmissionOutcome> {
+async function admit(work: Work): Promise<AdmissionOutcome> {
+  const { settings: { pool }, task: { subject: machine }, note } = work;
   const summary = `Admit ${machine}`;
-  const outcome = await write.ensureMachineAdmitted.executeWithOptions({ summary }, [{ pool, machine }]);
+  const order = { pool, machine, ...anyAgeOf(work) };
+  const outcome = await write.ensureMachineAdmitted.executeWithOptions({ summary }, [order]);
   if (outcome !== "Recreated") note({ is: "Admitted" });
   return outcome;
 }
 
-async function join(work: Work, { isIn, replicas }: Entry): Promise<JoinOutcome> {
+/** Recreated machines in a row, beyond the number of held ones, after which a machine is admitted at any age. */
+const recreatedInVain = 3;
+
+// Without this limit, machines would be recreated for ever where each one is too old, such as with a wrong clock.
+function anyAgeOf({ machines: { recreated, snapshot } }: Work): { anyAge?: true } {
+  return recreated < (snapshot?.counts.held ?? 0) + recreatedInVain ? {} : { anyAge: true };
+}
+
+async function join(work: Work, { isIn }: { isIn: boolean }): Promise<JoinOutcome> {
   const verdict = await awaitJoin(work, isIn);
   if (!verdict) return { is: "Gone" };
   const [joined, failure] = [verdict.joined[0], verdict.failed[0]];
   if (joined) return await prove(work, joined);
   if (failure) return await recreate(work, failure);
   if (verdict.isRecreated) return replaceHeld(work);
-  return await countDeletion(work, { lastSeen: verdict.lastSeen?.[0], replicas });
+  return await countDeletion(work, verdict.lastSeen?.[0]);
 }
 
 /** Reports that the held machine was recreated in place of its admission; the next one continues with its slot. */
-function replaceHeld({ machines, task: { subject: machine }, note }: Work): JoinOutcome {
+function replaceHeld(work: Work): JoinOutcome {
+  const { machines, task: { subject: machine }, note } = work;
   const message = `Recreating machine "${machine}", which was held for more than half of join-cluster-timeout`;
   note({ is: "Told", news: { type: "Normal", reason: "HeldMachineRecreated", message } });
+  if (isOfEarlier(work)) return { is: "Recreated" };
   return { is: "Recreated", attempt: machines.booting[machine]?.attempt ?? 0, keepsSlot: true };
 }
 
@@ -99,17 +105,16 @@ function replaceHeld({ machines, task: { subject: machine }, note }: Work): Join
  * that does not join in time, and the attempts would have no end. A deletion by a scale-down, by another change or with
  * the pool does not count.
  */
-async function countDeletion(
-  work: Work,
-  { lastSeen, replicas }: { lastSeen: JoinFailure | undefined; replicas: number },
-): Promise<JoinOutcome> {
+async function countDeletion(work: Work, lastSeen: JoinFailure | undefined): Promise<JoinOutcome> {
   const { settings: { pool }, machines, task: { subject: machine, templateHash } } = work;
-  if (machines.booting[machine]?.isOut || !patched(patches.deletedJoins)) return { is: "Gone" };
+  const { isOut, replicas = 0 } = machines.booting[machine] ?? {};
+  if (isOut || !patched(patches.deletedJoins)) return { is: "Gone" };
   const seen = await read.readDesired.executeWithOptions({ summary: "Read the desired state" }, [{ pool }]);
   const desired = seen.state === "Present" ? seen.desired : undefined;
   if (desired?.templateHash !== templateHash || desired.replicas < replicas || isOfEarlier(work)) return { is: "Gone" };
   const before = lastSeen ? `it passed join stage "${lastSeen.rung}": ${lastSeen.evidence}` : "it joined";
-  return noteFailed(work, "DeletedBeforeJoin", `Machine "${machine}" was deleted before ${before}`);
+  const outcome = noteFailed(work, "DeletedBeforeJoin", `Machine "${machine}" was deleted before ${before}`);
+  return outcome.is === "FailedForGood" ? { ...outcome, isGone: true } : outcome;
 }
 
 /**
@@ -144,7 +149,7 @@ async function enterAndJoin(work: Work): Promise<JoinVerdict | Unseen> {
   const summary = `Admit ${machine} to replace ${victim}, and wait for it to join`;
   try {
     return await awaits.awaitReplacementJoined.executeWithOptions({ summary }, [
-      { pool, kubelet, victim, machine, deadlines: deadlines(work, since) },
+      { pool, kubelet, victim, machine, ...anyAgeOf(work), deadlines: deadlines(work, since) },
     ]);
   } catch (error) {
     giveBackOutage(work, { begun, error });

@@ -60,20 +60,22 @@ function applyReplacement(state: Applied, task: Task, event: Exclude<TaskEvent |
       if (event.isLast) countFailure(machines, machine);
       return noteOut(machines, machine);
     case "Joined":
+      machines.recreated = 0;
       return recordJoin(state, event.joined);
     case "Gone":
       return void delete machines.booting[machine];
     case "Dropped":
       return dropEarlier(state, machine);
     case "FailedForGood":
-      keepFailed(machines, machine);
+      if (event.isGone) delete machines.booting[machine];
+      else keepFailed(machines, machine);
       return giveUp(state, { reason: "JoinAttemptsExhausted", message: event.message });
     case "Recreated":
       // The record of the boot is removed only now that the deletion has begun: without the record, a Ready machine
       // would count as one that passed its gates.
       delete machines.booting[machine];
       if (event.attempt !== undefined) machines.retries = [...machines.retries, event.attempt];
-      if (event.keepsSlot) reserveSlot(state.slots, Date.now());
+      if (event.keepsSlot) keepSlot(state);
       return;
     case "WavePassed":
       return passWave(state, task, event.index);
@@ -91,6 +93,12 @@ function applyReplacement(state: Applied, task: Task, event: Exclude<TaskEvent |
     default:
       return applyUpdate(state, task, event);
   }
+}
+
+// The machine was held for too long, and another one takes its place and its slot.
+function keepSlot({ machines, slots }: Applied): void {
+  machines.recreated += 1;
+  reserveSlot(slots, Date.now());
 }
 
 function setAside({ machines, view }: Applied, { subject, kind }: Task): void {

@@ -19,6 +19,8 @@ export interface Machines extends CarriedMachines {
    * of that read, as JSON; null if the pool has no machines, because the snapshot is then valid for any parameters.
    */
   glance: { asked: string | null; pool: PoolSnapshot } | undefined;
+  /** Number of machines in a row that were recreated because they had been held for too long. */
+  recreated: number;
 }
 
 /** Maximum number of machines in `dropped`, the list of machines of abandoned changes. */
@@ -53,7 +55,7 @@ export function noteLately(machines: Machines, machine: string, what: Lately): v
 
 /** Continues with the machines of the previous run; the first read replaces the snapshot. */
 export function openMachines(carried: CarriedMachines): Machines {
-  return { ...carried, snapshot: undefined, glance: undefined };
+  return { ...carried, snapshot: undefined, glance: undefined, recreated: 0 };
 }
 
 /**
@@ -66,6 +68,13 @@ export function ensureBoot(machines: Machines, machine: string, boot: Boot): Boo
   // may continue the same count.
   if (!known) machines.retries = without(machines.retries, boot.attempt);
   return machines.booting[machine] = { ...boot, ...known };
+}
+
+/** Raises the number of replicas in the records of booting machines to `replicas`, so that each has the highest one. */
+export function noteReplicas({ booting }: Machines, replicas: number): void {
+  for (const [id, boot] of Object.entries(booting)) {
+    if (boot.replicas !== undefined && boot.replicas < replicas) booting[id] = { ...boot, replicas };
+  }
 }
 
 /** Returns the record of a machine that is drained; creates it as of now if there is none. */

@@ -69,8 +69,8 @@ export type JoinOutcome =
   | { is: "Gone" }
   /** The machine of an earlier change failed, which does not concern the desired change. */
   | { is: "Dropped" }
-  /** Too many machines failed: this one is kept for inspection, and its change is given up. */
-  | { is: "FailedForGood"; message: string }
+  /** Too many machines failed: this one is kept for inspection unless it `isGone`, and its change is given up. */
+  | { is: "FailedForGood"; message: string; isGone?: true }
   /**
    * The machine is deleted; if `attempt` is set, the next new machine counts as the attempt of that number. With
    * `keepsSlot` it also gets the slot of the deleted machine.

@@ -4,7 +4,7 @@ import { stillNews } from "../policy/in_place.ts";
 import { supplierOf } from "../policy/supplier.ts";
 import { machinesOf } from "../policy/turn.ts";
 import { readBeside, spare } from "../proxies.ts";
-import { dropOut } from "../state/machines.ts";
+import { dropOut, noteReplicas } from "../state/machines.ts";
 import { recordGone } from "../state/results.ts";
 import { addNews, type Part, type Seen, warn } from "../state/rollout.ts";
 import { giveBackSlots } from "./slots.ts";
@@ -130,6 +130,7 @@ async function look(
   const isOfAnother = ({ templateHash }: Member): boolean => templateHash !== desired.templateHash;
   dropOut(machines, (id, update) => update.templateHash !== desired.templateHash || isUnknown(pool, id));
   forgetGone(machines, pool);
+  noteReplicas(machines, desired.replicas);
   dropUnknown({ people, view }, pool);
   waves.rolled ||= pool.counts.old > 0 || pool.leaving.some(isOfAnother);
   return pool;

@@ -15,7 +15,7 @@ import {
   readObject,
 } from "../../kube/resources.ts";
 import { holderOf, isOwnHold } from "../../node/holder.ts";
-import type { MemberRef } from "../contract.ts";
+import type { AdmitOrder, MemberRef } from "../contract.ts";
 import { hasSelector, labelSelectorOf } from "../../kube/machine_deployment.ts";
 import { isPaused } from "../../kube/machine_sets.ts";
 import { ensureNodeUncordoned } from "../../node/cordon.ts";
@@ -69,25 +69,22 @@ export function spareMachine(kube: Cluster, target: MemberRef & { release?: bool
  * held for half of the timeout is therefore deleted before it has an instance, and machine-controller creates another.
  * Throws Moot for a deleted machine.
  */
-export function admitMachine(kube: Cluster, target: MemberRef): Promise<AdmissionOutcome> {
+export function admitMachine(kube: Cluster, target: AdmitOrder): Promise<AdmissionOutcome> {
   return attempting(`admit machine "${target.machine}"`, async () => {
     const machine = await find(kube, target);
     if (!machine) throw moot("MachineGone", `Failed to admit machine "${target.machine}": the Machine was deleted`);
     const release = ours(machine, target.pool, [holdAnnotation]);
-    if (!(holdAnnotation in release) || !isHeldTooLong(machine, kube.joinTimeoutMs)) {
-      return void await annotate(kube, target, release);
-    }
+    const isRecreated = !target.anyAge && holdAnnotation in release && isHeldTooLong(machine, kube.joinTimeoutMs);
+    if (!isRecreated) return void await annotate(kube, target, release);
     await replaceMachine(kube, target);
     return "Recreated";
   });
 }
 
-function isHeldTooLong(
-  { metadata: { creationTimestamp, deletionTimestamp } }: Machine,
-  joinTimeoutMs: number | undefined,
-): boolean {
-  if (joinTimeoutMs === undefined || deletionTimestamp) return false;
-  return Date.now() - Date.parse(creationTimestamp) > joinTimeoutMs / 2;
+function isHeldTooLong({ metadata, status }: Machine, joinTimeoutMs: number | undefined): boolean {
+  const hasInstance = status?.nodeRef !== undefined || (status?.addresses?.length ?? 0) > 0;
+  if (joinTimeoutMs === undefined || metadata.deletionTimestamp || hasInstance) return false;
+  return Date.now() - Date.parse(metadata.creationTimestamp) > joinTimeoutMs / 2;
 }
 
 /**

@@ -171,6 +171,11 @@ Deno.test("snapshotOf: returns in `unknown` the given names that no member has, 
   deepEqual([ask(["a", "b", "c"]), ask(["b", "typo"]), ask([])], [undefined, ["typo"], undefined]);
 });
 
+Deno.test("snapshotOf: lists the newest held machine first, because an old one may have to be recreated", () => {
+  const held = ["ccc", "a", "bb"].map((id) => member(id, { phase: "Held", held: true }));
+  deepEqual(ids(snapshot(held).waiting), ["ccc", "bb", "a"]);
+});
+
 Deno.test("fault U7: snapshotOf: limits what machines are waiting for to 64 KiB in total, however long the texts are", () => {
   const lacks = "ü".repeat(50_000);
   const members = Array.from({ length: 500 }, (_, nth) => member(`m${nth}`, { phase: "Booting", lacks }));

@@ -81,6 +81,7 @@ Deno.test("awaitReplacementJoined: returns the delay, without waiting for the jo
 
 Deno.test("awaitReplacementJoined: reports a machine that was recreated in place of its admission, without waiting for it", async () => {
   const kube = kubeWith();
+  kube.put("machines", machine("b", { annotations: { [hold]: holder, [mark]: holder }, finalizers: [], status: {} }));
   const at = Date.now() + 60_000;
   const order = { pool, kubelet: "1.35.3", victim: "a", machine: "b" };
   const deadlines = { instance: at, address: at, registered: at, ready: at };

@@ -15,18 +15,18 @@ const rows: Row[] = [
   ["admits the first new machine to replace the oldest machine", [...full, ...waiting], {}, [
     "admit new Held 1 for old Ready 1",
   ]],
-  ["admits one machine with a budget of 1 and a surge of 3", [...full, ...members("new", [3, "Held"])], {
+  ["admits the newest machine with a budget of 1 and a surge of 3", [...full, ...members("new", [3, "Held"])], {
     desired: { surge: 3 },
   }, [
-    "admit new Held 1 for old Ready 1",
+    "admit new Held 3 for old Ready 1",
   ]],
   ["admits three machines with a budget of 3 and a surge of 3", [...full, ...members("new", [3, "Held"])], three, [
-    "admit new Held 1 for old Ready 1",
+    "admit new Held 3 for old Ready 1",
     "admit new Held 2 for old Ready 2",
-    "admit new Held 3 for old Ready 3",
+    "admit new Held 1 for old Ready 3",
   ]],
   ["admits no more machines than the surge", [...full, ...members("new", [3, "Held"])], { budget: { machines: 3 } }, [
-    "admit new Held 1 for old Ready 1",
+    "admit new Held 3 for old Ready 1",
   ]],
   ["does not admit a machine twice", [...full, ...waiting], {
     busy: { joining: ["new Held 1"], victims: ["old Ready 1"] },
@@ -57,7 +57,7 @@ const rows: Row[] = [
     [...members("old", [2, "Ready"]), ...members("new", [2, "Held"])],
     {},
     [
-      "admit new Held 1 for none",
+      "admit new Held 2 for none",
     ],
   ],
   [
@@ -108,7 +108,7 @@ const rows: Row[] = [
     "passes the highest attempt number of failed joins to the first new machine",
     [...members("old", [1, "Ready"]), ...members("new", [3, "Held"])],
     { situation: { retries: [1, 2] } },
-    ["admit new Held 1 for none, 2", "admit new Held 2 for none, 1"],
+    ["admit new Held 3 for none, 2", "admit new Held 2 for none, 1"],
   ],
   [
     "waits for machines to join that boot without admission",
@@ -197,7 +197,7 @@ const rows: Row[] = [
     "admits only one machine, for the one that a repair removed, while the rollout is paused",
     members("new", [2, "Ready"], [2, "Held"]),
     { desired: { replicas: 4 }, situation: { paused: true, repaired: ["ill"] } },
-    ["admit new Held 1 for none"],
+    ["admit new Held 2 for none"],
   ],
   [
     "admits no machine for one that a repair removed while the change is quarantined",

@@ -62,7 +62,7 @@ const surge = { desired: { surge: 3 }, budget: { machines: 3 } };
 Deno.test("planTurn: admits no more machines than the wave, whatever the budget", () => {
   const pool = [...members("old", [3, "Ready"]), ...members("new", [3, "Held"])];
   deepEqual(planTurn(situationOf(pool, { ...surge, rules: canary })).steps.map(told), [
-    "admit new Held 1 for old Ready 1",
+    "admit new Held 3 for old Ready 1",
   ]);
 });
 

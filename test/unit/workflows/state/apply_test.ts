@@ -1,4 +1,4 @@
-import { deepEqual, equal } from "node:assert/strict";
+import { deepEqual, equal, ok } from "node:assert/strict";
 import type { Desired, Rules } from "../../../../workflows/contracts/mod.ts";
 import { apply } from "../../../../workflows/state/apply.ts";
 import type { Outcome, TaskEvent } from "../../../../workflows/state/outcomes.ts";
@@ -45,6 +45,20 @@ Deno.test("apply: Recreated passes its attempt number to the next new machine, u
   const again = after(running(), taskOf("join"), { is: "Recreated", attempt: 2 });
   const last = after(running(), taskOf("join"), { is: "Recreated" });
   deepEqual([again.machines.retries, again.machines.booting, last.machines.retries], [[2], {}, []]);
+});
+
+Deno.test("apply: Recreated with keepsSlot reserves the slot for five minutes, and a join ends the count of recreated machines", () => {
+  const { machines, slots } = after(running(), taskOf("join"), { is: "Recreated", attempt: 1, keepsSlot: true });
+  deepEqual([machines.recreated, machines.retries], [1, [1]]);
+  const left = slots.reservedUntil - Date.now();
+  ok(left > 290_000 && left <= 300_000, `The slot is reserved for ${left} ms`);
+  const joined = { machine: "a", node: "n", image: "i", kubelet: "k", readyAt: 4000 };
+  equal(after(running(), taskOf("join"), { is: "Joined", joined }).machines.recreated, 0);
+});
+
+Deno.test("apply: FailedForGood keeps no record of a machine that is gone, so that a known good change halts", () => {
+  const gone = after(running(), taskOf("join"), { is: "FailedForGood", message: "m", isGone: true });
+  deepEqual([gone.machines.failed, gone.machines.booting], [[], {}]);
 });
 
 Deno.test("apply: JoinFailed counts a machine as failed once, at its last attempt", () => {

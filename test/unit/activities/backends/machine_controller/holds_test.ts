@@ -108,6 +108,15 @@ for (
   });
 }
 
+Deno.test("admitMachine: never deletes a machine that has an instance, or that the order admits at any age", async () => {
+  const cluster = (kube: FakeKube): ReturnType<typeof openCluster> => openCluster(kube.clients, { joinTimeoutMs });
+  const booted = kubeWith({ [hold]: holder });
+  equal(await admitMachine(cluster(booted), target), undefined);
+  const old = kubeWithNew(460_000, { [hold]: holder });
+  equal(await admitMachine(cluster(old), { ...target, anyAge: true }), undefined);
+  for (const kube of [booted, old]) deepEqual(kube.writes, ["patch machines fleet/a"]);
+});
+
 Deno.test("admitMachine: never deletes a machine that Ostler does not hold, or without a join timeout", async () => {
   for (const annotations of [{}, { [hold]: "another controller" }]) {
     const kube = kubeWithNew(86_400_000, annotations);
