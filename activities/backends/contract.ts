@@ -19,6 +19,7 @@
  */
 import type { Logger } from "@temporalio/common";
 import type {
+  AdmissionOutcome,
   Desired,
   EtcdStanding,
   Keeping,
@@ -167,8 +168,8 @@ export interface MemberRef {
 
 /** Replaces machines one by one. */
 export interface Orders {
-  /** Lets a held new machine boot, or recreates it (`AdmissionOutcome`); Moot for a deleted machine. */
-  admit(order: AdmitOrder): Promise<"Recreated" | undefined>;
+  /** Lets a held new machine boot, or recreates it; does nothing if Ostler does not hold it. Moot for a deleted one. */
+  admit(order: AdmitOrder): Promise<AdmissionOutcome>;
   /** Makes the controller delete this machine next, but not before `release`. Throws Moot for a deleted machine. */
   choose(member: MemberRef): Promise<void>;
   /** Releases a chosen machine that is being deleted and was drained, without a second drain of `node`. */
@@ -180,9 +181,7 @@ export interface Orders {
 /** A new machine to admit, and the machine that it replaces; with `anyAge` the new machine is never recreated. */
 export type AdmitOrder = MemberRef & { victim?: string; anyAge?: true };
 
-/**
- * A machine about to be deleted; if the machine is lost, the state of its own etcd member does not block the deletion.
- */
+/** A machine about to be deleted; if it is lost, the state of its own etcd member does not block the deletion. */
 export type RelieveMember = MemberRef & Omit<RelieveOrder, "until">;
 
 /** The pool, and the revision that its new machines boot, by the name that conditions and Events use. */

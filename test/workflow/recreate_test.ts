@@ -5,7 +5,7 @@ import { failure } from "../support/fake_activities.ts";
 import type { FakePool } from "../support/fake_pool.ts";
 import { assertOrderly, assertRuns, gateOf } from "../support/pool_checks.ts";
 import { onStage } from "../support/workflow_stage.ts";
-import type { Stage } from "../support/workflow_stage.ts";
+import type { Handle, Stage } from "../support/workflow_stage.ts";
 
 const test = onStage();
 
@@ -99,6 +99,32 @@ function deleteUnjoined(pool: FakePool): void {
   };
 }
 
+/** Rolls a pool of three until machine 4, the first new one, boots; it does not join. */
+async function whileJoining(stage: Stage): Promise<{ pool: FakePool; handle: Handle }> {
+  const pool = await stage.grownPool();
+  pool.fate = (nth) => nth === 4 ? "registered" : "joins";
+  pool.change({ image: "image-2" });
+  const handle = await stage.rollOut(pool);
+  await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+  return { pool, handle };
+}
+
+function deleteFourth(pool: FakePool): void {
+  pool.machines = pool.machines.filter(({ created }) => created !== 4);
+}
+
+test("rollOutMachineDeployment: plans again immediately when a joining machine is deleted, which counts as one attempt", async (stage) => {
+  const { pool, handle } = await whileJoining(stage);
+  deleteFourth(pool);
+  pool.touch();
+  equal((await handle.result()).replaced, 3);
+  const told = `Machine "${pool.nth(4)}" was deleted before it joined; recreating the machine, attempt 1 of 2`;
+  deepEqual(pool.events.filter(({ type }) => type === "Warning").map(({ reason, message }) => [reason, message]), [
+    ["DeletedBeforeJoin", told],
+  ]);
+  assertOrderly(pool);
+});
+
 test("recreate: gives a change up if another controller deletes each of its machines before they join", async (stage) => {
   const pool = await stage.grownPool();
   deleteUnjoined(pool);
@@ -113,12 +139,8 @@ test("recreate: gives a change up if another controller deletes each of its mach
 });
 
 test("recreate: a machine that a scale-down deletes before it joins counts as no attempt", async (stage) => {
-  const pool = await stage.grownPool();
-  pool.fate = (nth) => nth === 4 ? "registered" : "joins";
-  pool.change({ image: "image-2" });
-  const handle = await stage.rollOut(pool);
-  await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
-  pool.machines = pool.machines.filter(({ created }) => created !== 4);
+  const { pool, handle } = await whileJoining(stage);
+  deleteFourth(pool);
   pool.change({ replicas: 2 });
   await stage.tell(pool);
   equal((await handle.result()).outcome, "Converged");
@@ -144,7 +166,7 @@ test("recreate: a held machine that is deleted before its admission counts as no
   const pool = await stage.grownPool();
   pool.before["ensureMachineAdmitted"] = (times) => {
     if (times > 1) return;
-    pool.machines = pool.machines.filter(({ created }) => created !== 4);
+    deleteFourth(pool);
     pool.touch();
   };
   pool.change({ image: "image-2" });
@@ -173,16 +195,12 @@ test("recreate: a machine is admitted at any age once recreating machines does n
   ok(recreated >= 3 && recreated <= 12, `Expected at most 4 recreated machines for each replacement, not ${recreated}`);
 });
 
-test("recreate: a machine that joins between two scale-downs counts as no attempt when the second one deletes it", async (stage) => {
-  const pool = await stage.grownPool();
-  pool.fate = (nth) => nth === 4 ? "registered" : "joins";
-  pool.change({ image: "image-2" });
-  const handle = await stage.rollOut(pool);
-  await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
+test("recreate: a machine counts as no attempt when its pool grows and a scale-down then deletes it", async (stage) => {
+  const { pool, handle } = await whileJoining(stage);
   pool.change({ replicas: 5 });
   await stage.tell(pool);
   await stage.sees(pool, "the larger pool", ({ counts }) => (counts?.machines ?? 0) >= 5);
-  pool.machines = pool.machines.filter(({ created }) => created !== 4);
+  deleteFourth(pool);
   pool.change({ replicas: 4 });
   await stage.tell(pool);
   equal((await handle.result()).outcome, "Converged");

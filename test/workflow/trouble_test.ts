@@ -113,22 +113,6 @@ test("rollOutMachineDeployment: keeps the machine to be replaced when its new ma
   assertOrderly(pool);
 });
 
-test("rollOutMachineDeployment: plans again immediately when a joining machine is deleted, which counts as one attempt", async (stage) => {
-  const pool = await stage.grownPool();
-  pool.fate = (nth) => nth === 4 ? "registered" : "joins";
-  pool.change({ image: "image-2" });
-  const handle = await stage.rollOut(pool);
-  await eventually("a join under way", () => pool.count("awaitMachinesJoined") === 1);
-  pool.machines = pool.machines.filter(({ created }) => created !== 4);
-  pool.touch();
-  equal((await handle.result()).replaced, 3);
-  const told = `Machine "${pool.nth(4)}" was deleted before it joined; recreating the machine, attempt 1 of 2`;
-  deepEqual(pool.events.filter(({ type }) => type === "Warning").map(({ reason, message }) => [reason, message]), [
-    ["DeletedBeforeJoin", told],
-  ]);
-  assertOrderly(pool);
-});
-
 test("rollOutMachineDeployment: reports what remains when a drain takes too long, and continues later", async (stage) => {
   const pool = await stage.grownPool();
   pool.isDrainBlocked = true;

@@ -100,8 +100,8 @@ export interface CarriedMachines {
   /** Number of machines that failed for good, including those that are gone. */
   failures: number;
   /**
-   * For each failed machine that was deleted to be recreated: the number of the next attempt. A number is removed once
-   * a new machine begins to boot with it.
+   * For each machine that was deleted to be recreated: the attempt number of the machine that takes its place. A number
+   * is removed once a new machine begins to boot with it.
    */
   retries: number[];
   /** Machines that are being updated in place, from cordon to uncordon. */

@@ -89,7 +89,7 @@ export interface PoolSnapshot {
   old: Member[];
   /** Number of machines by `kept` that `old` does not list; missing if it lists all of them. */
   unlisted?: Partial<Record<NonNullable<Member["kept"]>, number>>;
-  /** New machines of the target template that wait to be admitted. */
+  /** New machines of the target template that wait to be admitted, the newest first. */
   waiting: Member[];
   /** Machines of the target template that boot and have not joined. */
   joining: Member[];

@@ -45,8 +45,8 @@ export interface Situation {
   /** The waves and the replicas that `wave` refers to, if they may differ from `rules` and `desired`. */
   countedBy?: WaveCount | undefined;
   /**
-   * Numbers of the next attempts, one for each failed machine that is recreated. Each of the next admitted machines
-   * gets one of these numbers.
+   * Numbers of the next attempts, one for each machine that is recreated. Each of the next admitted machines gets one of
+   * these numbers.
    */
   retries: number[];
   skipped: string[];
